@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/kv_cache.h"
+#include "heed/generate.h"
 
 namespace heed {
 

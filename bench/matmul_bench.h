@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 #include "tensor/block_type.h"
 
 namespace heed {

@@ -12,7 +12,9 @@
 #include "bench/measure.h"
 #include "generate/forward.h"
 #include "heed/error.h"
+#include "heed/generate.h"
 #include "heed/threads.h"
+#include "nn/parameter.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
 
 namespace heed {
 

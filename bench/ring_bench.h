@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 namespace heed {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/tensor.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/answers/live_session.h"
 
 namespace heed {

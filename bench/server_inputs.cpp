@@ -3,8 +3,8 @@
 #include "base/philox.h"
 #include "bench/attention_cases.h"
 #include "bench/serve_bench.h"
-#include "heed/inspect/arrays.h"
 #include "heed/mask.h"
+#include "heed/session.h"
 
 namespace heed {
 

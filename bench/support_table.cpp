@@ -11,7 +11,6 @@
 #include "bench/attention_cases.h"
 #include "heed/error.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 
 namespace heed {
 namespace {

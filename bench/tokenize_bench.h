@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

@@ -8,7 +8,7 @@
 #include "base/philox.h"
 #include "bench/machine_limits.h"
 #include "bench/measure.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
 #include "tensor/memory.h"
 #include "train/adamw.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed {
 

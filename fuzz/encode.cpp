@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace {
 

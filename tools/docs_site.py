@@ -36,8 +36,9 @@ STYLE = """.md-grid { max-width: 75rem; }
 .md-typeset pre > code { font-size: .72rem; }
 iframe.live { width: 100%; height: 44rem; border: 1px solid var(--md-default-fg-color--lightest); background: #fff; }
 """
-FOLDERS = {"": "Attention", "ops": "Operators", "nn": "Layers", "models": "Models", "text": "Text", "io": "Files",
-           "generate": "Generation", "train": "Training", "inspect": "Inspector", "ranks": "Several processes"}
+HEADERS = {"Attention": ("attention", "mask", "observe", "tensor", "error", "threads"), "Operators": ("operators",),
+           "Models": ("model", "tokenizer", "generate", "train"), "Inspector": ("session", "look"),
+           "Several processes": ("ranks",), "C": ("c",), "All": ("heed",)}
 
 
 class Pages:
@@ -146,18 +147,18 @@ def header_page(file):
 
 def reference(pages):
     """The pages of the C++ headers and of the Python package; returns their entries of the navigation."""
-    of_folders = []
-    for folder, title in FOLDERS.items():
-        headers = sorted((ROOT / "include/heed" / folder).glob("*.h"))
+    of_headers = []
+    for title, names in HEADERS.items():
+        headers = [ROOT / f"include/heed/{name}.h" for name in names]
         entries = [{header.name: str(pages.add(header).relative_to(PAGES))} for header in headers]
-        of_folders.append({title: entries})
+        of_headers.append({title: entries})
     of_modules = []
     for module in PYTHON:
         page = PAGES / f"reference/python/{module}.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(f"# {module}\n\n::: {module}\n")
         of_modules.append({module: str(page.relative_to(PAGES))})
-    return [{"C++ and C headers": of_folders}, {"Python": of_modules}]
+    return [{"C++ and C headers": of_headers}, {"Python": of_modules}]
 
 
 def live(heed):

@@ -3,7 +3,6 @@
 
 #include "heed/attention.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 
 int main() {
   heed::Tensor q = heed::Tensor::zeros({1, 2, 5, 8});  // [B, H, T, D]

@@ -1,4 +1,5 @@
-// How many threads heed computes with, and the one loop that uses them.
+// The library in a process: its version, how many threads it computes with, and the one loop that
+// uses them.
 //
 // A process has one pool of threads, which all calls share: the calling thread always computes, and
 // the pool adds `thread_count() - 1` threads for all callers together. Idle threads sleep. After
@@ -8,8 +9,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 namespace heed {
+
+/// "major.minor.patch" of the library that is linked.
+std::string_view version();
 
 /// Threads that parallel loops use: the number given to `set_thread_count`, else $HEED_THREADS,
 /// else the CPUs that this process may run on.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed::python {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "computing.h"
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed::python {
 namespace {

@@ -14,7 +14,7 @@
 #include "bind.h"
 #include "computing.h"
 #include "errors.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "model.h"
 #include "settings.h"
 

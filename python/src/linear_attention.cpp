@@ -1,5 +1,3 @@
-#include "heed/ops/linear_attention.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
+#include "heed/operators.h"
 #include "settings.h"
 
 namespace heed::python {

@@ -11,11 +11,12 @@
 #include "arrays.h"
 #include "computing.h"
 #include "errors.h"
-#include "heed/dtype.h"
-#include "heed/inspect/heads.h"
-#include "heed/models/registry.h"
+#include "heed/look.h"
+#include "heed/model.h"
+#include "heed/tensor.h"
 #include "inspect/answers/fields.h"
 #include "inspect/session/session_memory.h"
+#include "models/search_path.h"
 
 namespace heed::python {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 
 namespace heed::python {
 

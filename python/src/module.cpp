@@ -7,7 +7,6 @@
 #include "computing.h"
 #include "errors.h"
 #include "heed/threads.h"
-#include "heed/version.h"
 #include "masks.h"
 #include "model.h"
 #include "problem.h"

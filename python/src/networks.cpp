@@ -8,7 +8,7 @@
 #include "arrays.h"
 #include "bind.h"
 #include "computing.h"
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 
 namespace heed::python {
 namespace {

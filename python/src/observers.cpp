@@ -1,6 +1,4 @@
 // Observers by name, several in one sweep.
-#include "heed/observers.h"
-
 #include <fmt/format.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -17,6 +15,7 @@
 
 #include "arrays.h"
 #include "computing.h"
+#include "heed/observe.h"
 #include "seen.h"
 #include "settings.h"
 

@@ -1,5 +1,5 @@
 // RoPE, norms and softmax, each with its gradient.
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 
 #include <fmt/format.h>
 

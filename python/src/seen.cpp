@@ -13,7 +13,6 @@
 #include "attention/api/without_values.h"
 #include "computing.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "problem.h"
 
 namespace heed::python {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/answers/live_session.h"
 #include "model.h"
 #include "problem.h"

@@ -17,7 +17,7 @@
 
 #include "computing.h"
 #include "errors.h"
-#include "heed/inspect/arrays.h"
+#include "heed/session.h"
 #include "problem.h"
 #include "seen.h"
 #include "session.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/inspect/edits.h"
+#include "heed/session.h"
 #include "session.h"
 
 namespace heed::python {

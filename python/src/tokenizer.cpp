@@ -1,5 +1,5 @@
 // A model's tokenizers.
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -13,7 +13,7 @@
 #include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed::python {
 namespace nb = nanobind;

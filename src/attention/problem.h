@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "heed/dtype.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 
 namespace heed::kernels {
 

@@ -1,4 +1,4 @@
-#include "heed/version.h"
+#include "heed/threads.h"
 
 namespace heed {
 

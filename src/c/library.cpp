@@ -9,7 +9,6 @@
 #include "heed/c.h"
 #include "heed/error.h"
 #include "heed/threads.h"
-#include "heed/version.h"
 
 using heed::c::guarded;
 

@@ -6,7 +6,7 @@
 
 #include "base/wording.h"
 #include "c/given.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 #include "tensor/views.h"
 
 namespace heed::c {

@@ -7,7 +7,7 @@
 
 #include "c/given.h"
 #include "c/observation.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed::c {
 namespace {

@@ -16,7 +16,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/gguf_save.h"
 #include "models/search_path.h"
 #include "tensor/text.h"

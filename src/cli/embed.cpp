@@ -17,7 +17,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/models/sentence.h"
+#include "heed/model.h"
 #include "inspect/answers/fields.h"
 #include "text/utf8.h"
 

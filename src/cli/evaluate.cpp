@@ -18,7 +18,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/byte_activations.h"
 #include "tensor/text.h"
 

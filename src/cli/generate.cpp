@@ -1,5 +1,5 @@
 // heed generate: continues a text with a model.
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/byte_activations.h"
 
 namespace heed::cli {

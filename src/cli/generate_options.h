@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/options/arguments.h"
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 
 namespace heed::cli {
 

@@ -15,9 +15,9 @@
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/heads.h"
-#include "heed/models/registry.h"
-#include "heed/nn/run.h"
+#include "heed/look.h"
+#include "heed/model.h"
+#include "models/search_path.h"
 
 namespace heed::cli {
 namespace {

@@ -20,7 +20,6 @@
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/threads.h"
-#include "heed/version.h"
 
 namespace heed::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/options/arguments.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 namespace heed::cli {
 

@@ -15,8 +15,8 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 #include "text/utf8.h"
 
 namespace heed::cli {

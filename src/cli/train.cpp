@@ -1,5 +1,5 @@
 // heed train: a configuration, options that override it, progress on stderr.
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@
 #include "cli/together.h"
 #include "cli/train_watch.h"
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "heed/threads.h"
 #include "train/checkpoint.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "heed/models/registry.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
 #include "serve/server.h"
 
 namespace heed::cli {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 namespace heed {
 

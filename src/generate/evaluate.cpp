@@ -6,6 +6,8 @@
 
 #include "generate/forward.h"
 #include "heed/error.h"
+#include "heed/generate.h"
+#include "nn/parameter.h"
 
 namespace heed {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/models/model.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

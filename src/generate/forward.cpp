@@ -7,6 +7,7 @@
 
 #include "generate/rules.h"
 #include "heed/error.h"
+#include "nn/parameter.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 namespace heed {
 

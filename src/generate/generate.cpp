@@ -1,4 +1,4 @@
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 #include <fmt/format.h>
 

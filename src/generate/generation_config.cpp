@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "generate/rules.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "models/adapter.h"
 #include "models/config.h"
 

@@ -7,7 +7,7 @@
 #include "base/philox.h"
 #include "generate/forward.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

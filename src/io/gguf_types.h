@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 #include "tensor/block_type.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "io/atomic_file.h"
 #include "io/npy_header.h"
 

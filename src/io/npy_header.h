@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "heed/dtype.h"
 #include "heed/tensor.h"
 
 namespace heed {

@@ -8,9 +8,9 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_header.h"
+#include "io/tensor_files.h"
 #include "tensor/views.h"
 
 namespace heed {

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "heed/dtype.h"
 #include "heed/tensor.h"
 
 namespace heed {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "io/tensor_files.h"
 
 namespace heed {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "tensor/text.h"
 
 namespace heed {

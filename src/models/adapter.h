@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/io/files.h"
+#include "io/tensor_files.h"
 
 namespace heed {
 

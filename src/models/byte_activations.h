@@ -1,7 +1,7 @@
 // Activations rounded to bytes, for models that run with quantised weights.
 #pragma once
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 
 namespace heed {
 

@@ -8,7 +8,8 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "models/search_path.h"
 
 namespace heed {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/chat_template.h"
 #include "text/jinja/template.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/io/files.h"
-#include "heed/models/model.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "models/config.h"
 #include "nn/linear.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "heed/generate.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/residual.h"

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "models/config.h"
 #include "models/family.h"
 #include "models/rope_config.h"
 #include "models/stored_weights.h"
+#include "models/training_config.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/experts.h"

@@ -6,6 +6,7 @@
 
 #include "models/decoder.h"
 #include "models/text_pass.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

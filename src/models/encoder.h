@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "models/config.h"
 #include "models/text_pass.h"
 #include "nn/attention.h"

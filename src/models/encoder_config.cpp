@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "io/tensor_files.h"
 #include "models/classifier.h"
 #include "models/encoder_kin.h"
 #include "models/family.h"
 #include "models/parts.h"
 #include "models/stored_weights.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

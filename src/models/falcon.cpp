@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/decoder.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

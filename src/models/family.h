@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/io/files.h"
-#include "heed/models/model.h"
-#include "heed/models/registry.h"
-#include "heed/nn/run.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "models/config.h"
 #include "models/stored_weights.h"
+#include "models/training_config.h"
 
 namespace heed {
 

@@ -5,6 +5,7 @@
 
 #include "heed/error.h"
 #include "models/decoder.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

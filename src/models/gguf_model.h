@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/dtype.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "io/gguf.h"
+#include "io/tensor_files.h"
 #include "models/gguf_architecture.h"
 #include "text/files/stored_vocabulary.h"
 

@@ -9,7 +9,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "heed/tensor.h"
 #include "io/gguf.h"
 #include "models/config.h"

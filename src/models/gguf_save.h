@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

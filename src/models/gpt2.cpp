@@ -5,6 +5,7 @@
 #include "base/formats/json.h"
 #include "models/classifier.h"
 #include "models/decoder.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/decoder.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "heed/generate.h"
 #include "heed/mask.h"
 #include "models/family.h"
 #include "models/parts.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "models/config.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include "base/formats/json.h"
+#include "io/tensor_files.h"
 #include "models/family.h"
 #include "models/lesson.h"
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
+#include "models/training_config.h"
 
 namespace heed {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/decoder.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

@@ -1,8 +1,9 @@
-#include "heed/models/model.h"
+#include "heed/model.h"
 
 #include <algorithm>
 
 #include "heed/error.h"
+#include "heed/generate.h"
 #include "models/parts.h"
 
 namespace heed {

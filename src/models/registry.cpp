@@ -1,6 +1,4 @@
 // Reads and writes model folders.
-#include "heed/models/registry.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,9 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "models/adapter.h"
 #include "models/chat_template.h"
 #include "models/classifier.h"
@@ -21,6 +19,7 @@
 #include "models/model_tokenizer.h"
 #include "models/search_path.h"
 #include "models/stored_weights.h"
+#include "nn/parameter.h"
 #include "text/files/stored_vocabulary.h"
 
 namespace heed {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heed/operators.h"
 #include "models/config.h"
 #include "nn/rope_scaling.h"
 

@@ -15,7 +15,7 @@
 #include "base/numbers.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "io/gguf.h"
 
 namespace heed {

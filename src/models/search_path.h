@@ -19,6 +19,10 @@ bool is_gguf_name(const std::filesystem::path& path);
 /// The GGUF files of a folder, sorted.
 std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folder);
 
+/// The first paragraph of a folder's card (`card.md`, else `README.md`), on one line, without
+/// headings and front matter. Empty if there is none.
+std::string card_line(const std::filesystem::path& folder);
+
 /// Copies the files that exist: pooling, generation, special tokens, the card and the licence.
 void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
 

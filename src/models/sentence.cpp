@@ -1,5 +1,3 @@
-#include "heed/models/sentence.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include "base/numbers.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "models/config.h"
 #include "nn/linear.h"
 #include "ops/elementwise.h"

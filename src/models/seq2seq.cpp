@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "heed/generate.h"
 #include "models/family.h"
 #include "models/parts.h"
 #include "nn/residual.h"

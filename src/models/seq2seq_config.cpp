@@ -7,10 +7,12 @@
 #include <numeric>
 
 #include "base/wording.h"
+#include "io/tensor_files.h"
 #include "models/family.h"
 #include "models/seq2seq.h"
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
+#include "models/training_config.h"
 
 namespace heed {
 namespace {

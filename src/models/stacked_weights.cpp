@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "heed/error.h"
+#include "io/tensor_files.h"
 #include "models/stored_weights.h"
+#include "nn/parameter.h"
 #include "tensor/block_type.h"
 #include "tensor/text.h"
 #include "tensor/views.h"

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "heed/error.h"
+#include "nn/parameter.h"
 #include "ops/packed_matrix.h"
 #include "tensor/text.h"
 #include "tensor/views.h"

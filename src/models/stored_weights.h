@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "heed/dtype.h"
-#include "heed/io/files.h"
-#include "heed/nn/run.h"
+#include "heed/model.h"
+#include "heed/tensor.h"
+#include "io/tensor_files.h"
 
 namespace heed {
 

@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "io/tensor_files.h"
 #include "models/stored_weights.h"
+#include "nn/parameter.h"
 #include "ops/packed_matrix.h"
 #include "tensor/block_type.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/generate.h"
 #include "heed/mask.h"
 #include "tensor/text.h"
 

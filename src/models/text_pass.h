@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heed/mask.h"
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "models/config.h"
 #include "nn/linear.h"
 

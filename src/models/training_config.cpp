@@ -1,4 +1,6 @@
 // The `config.json` of a model to be trained.
+#include "models/training_config.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/classifier.h"
 #include "models/family.h"
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "heed/generate.h"
 #include "heed/mask.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "ops/elementwise.h"
 
 namespace heed {

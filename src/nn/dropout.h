@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "heed/tensor.h"
 
 namespace heed {

@@ -1,5 +1,3 @@
-#include "heed/nn/kv_cache.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "base/wording.h"
 #include "heed/attention.h"
 #include "heed/error.h"
+#include "heed/generate.h"
 #include "nn/page_pool.h"
 #include "tensor/text.h"
 

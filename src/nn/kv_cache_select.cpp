@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/nn/kv_cache.h"
+#include "heed/generate.h"
 #include "nn/page_pool.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include "nn/norm.h"
 
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "ops/elementwise.h"
 
 namespace heed {

@@ -1,8 +1,10 @@
+#include "nn/parameter.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "ops/packed_matrix.h"
 #include "tensor/views.h"
 

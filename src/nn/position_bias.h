@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 
 namespace heed {
 

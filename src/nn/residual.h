@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "nn/attention.h"
 #include "nn/norm.h"
 #include "ops/elementwise.h"

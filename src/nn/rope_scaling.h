@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 
 namespace heed {
 namespace {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "heed/operators.h"
 #include "heed/tensor.h"
 #include "nn/rope_scaling.h"
 

@@ -1,11 +1,10 @@
-#include "heed/nn/run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "heed/error.h"
+#include "heed/model.h"
 
 namespace heed {
 

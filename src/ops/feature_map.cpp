@@ -7,7 +7,7 @@
 #include "base/numbers.h"
 #include "base/philox.h"
 #include "heed/error.h"
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/philox.h"
 #include "heed/error.h"
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "tensor/text.h"
 
 namespace heed {

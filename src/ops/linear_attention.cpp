@@ -1,4 +1,4 @@
-#include "heed/ops/linear_attention.h"
+#include "ops/kernels/linear_attention.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "base/numbers.h"
 #include "heed/error.h"
+#include "heed/operators.h"
 #include "heed/threads.h"
-#include "ops/kernels/linear_attention.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"
 

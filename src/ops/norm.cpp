@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "ops/kernels/reference/norm.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"

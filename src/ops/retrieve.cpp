@@ -6,7 +6,7 @@
 
 #include "heed/attention.h"
 #include "heed/error.h"
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "tensor/operand.h"
 #include "tensor/text.h"
 

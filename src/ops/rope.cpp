@@ -7,7 +7,7 @@
 #include "base/blocks.h"
 #include "base/numbers.h"
 #include "heed/error.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "ops/kernels/blocks.h"
 #include "tensor/text.h"
 

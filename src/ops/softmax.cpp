@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "ops/kernels/reference/operators.h"
 #include "ops/kernels/rows.h"
 #include "tensor/computable.h"

@@ -1,7 +1,7 @@
 // The interface of the module that is loaded if MPI has started several processes.
 #pragma once
 
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 extern "C" {
 /// Initialises MPI. The caller deletes the result, which ends MPI.

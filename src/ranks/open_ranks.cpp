@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "ranks/mpi_module.h"
 
 namespace heed {

@@ -1,4 +1,4 @@
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 #include <algorithm>
 #include <string>

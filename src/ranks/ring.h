@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "heed/tensor.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 
 #include "attention/api/checked.h"
 #include "heed/attention.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "ranks/ring.h"
 #include "ranks/travelling.h"
 #include "tensor/computable.h"

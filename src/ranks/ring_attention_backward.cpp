@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "ranks/ring.h"
 #include "ranks/travelling.h"
 #include "tensor/views.h"

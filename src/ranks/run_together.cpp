@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 namespace heed {
 namespace {

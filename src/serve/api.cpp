@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "inspect/session/places.h"
 
 namespace heed::serve {
 

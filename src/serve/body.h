@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed::serve {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/wording.h"
-#include "heed/inspect/view.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/answers/view.h"
 #include "inspect/heads/similar_heads.h"
 #include "serve/api.h"
 #include "serve/body.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "serve/connection.h"
 #include "serve/server.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/session.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "heed/session.h"
 
 namespace heed {
 

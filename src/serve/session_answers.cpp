@@ -5,7 +5,7 @@
 
 #include "base/formats/json.h"
 #include "base/wording.h"
-#include "heed/version.h"
+#include "heed/threads.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

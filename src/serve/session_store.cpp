@@ -8,6 +8,7 @@
 #include "heed/error.h"
 #include "inspect/answers/fields.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
 #include "serve/api_error.h"

@@ -6,6 +6,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/map/atlas.h"
+#include "inspect/session/places.h"
 #include "serve/api.h"
 
 namespace heed::serve {

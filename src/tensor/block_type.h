@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/added_token.h"
 
 namespace heed {

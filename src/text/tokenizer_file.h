@@ -12,7 +12,7 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/added_token.h"
 
 namespace heed {

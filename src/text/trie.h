@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/flat_map.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/added_token.h"
 
 namespace heed {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/nn/run.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
 #include "train/parameter_groups.h"
 
 namespace heed {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/training_config.h"
 #include "train/task.h"
 
 namespace heed {

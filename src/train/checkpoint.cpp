@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "io/tensor_files.h"
 #include "tensor/views.h"
 
 namespace heed {

@@ -1,6 +1,7 @@
 // Labels for texts, or for their tokens.
 #pragma once
 
+#include "models/training_config.h"
 #include "train/special_tokens.h"
 #include "train/task.h"
 

@@ -8,7 +8,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed {
 namespace {

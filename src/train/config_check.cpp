@@ -7,7 +7,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "train/generated/generator.h"
 #include "train/parameter_groups.h"
 

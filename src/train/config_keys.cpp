@@ -1,7 +1,7 @@
 // The table of keys: a new key is added here, and as a member of the struct.
 #include <array>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed {
 

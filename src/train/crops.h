@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/philox.h"
-#include "heed/text/tokenizer.h"
-#include "heed/train/train.h"
+#include "heed/tokenizer.h"
+#include "heed/train.h"
 #include "train/example.h"
 
 namespace heed {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/models/model.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 #include "ops/loss.h"
 
 namespace heed {

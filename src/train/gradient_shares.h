@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 
 namespace heed {
 

@@ -13,8 +13,7 @@
 #include "base/machine.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/model.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/classifier.h"
 
 namespace heed {

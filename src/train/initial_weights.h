@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "heed/models/registry.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
+#include "models/training_config.h"
 
 namespace heed {
 

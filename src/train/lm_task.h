@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "models/training_config.h"
 #include "train/task.h"
 #include "train/text_data.h"
 

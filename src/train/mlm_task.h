@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/philox.h"
+#include "models/training_config.h"
 #include "train/special_tokens.h"
 #include "train/task.h"
 #include "train/text_data.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "heed/tensor.h"
 
 namespace heed {

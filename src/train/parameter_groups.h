@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 
 namespace heed {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/model.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
 #include "tensor/memory.h"
 #include "train/gradient_shares.h"
 #include "train/peers.h"

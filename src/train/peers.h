@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "heed/nn/run.h"
-#include "heed/ranks/ranks.h"
+#include "heed/model.h"
+#include "heed/ranks.h"
 
 namespace heed {
 

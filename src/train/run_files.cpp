@@ -4,7 +4,7 @@
 
 #include "base/machine.h"
 #include "base/wording.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
 #include "io/atomic_file.h"
 #include "tensor/text.h"

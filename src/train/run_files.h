@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "heed/models/model.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
 #include "train/checkpoint.h"
 #include "train/run_folder.h"
 #include "train/samples.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "train/checkpoint.h"
 
 namespace heed {

@@ -9,7 +9,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "io/atomic_file.h"
 
 namespace heed {

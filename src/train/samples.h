@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/model.h"
-#include "heed/text/tokenizer.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
+#include "heed/train.h"
 #include "train/task.h"
 
 namespace heed {

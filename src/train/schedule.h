@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed {
 

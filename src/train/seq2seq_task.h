@@ -1,6 +1,7 @@
 // Translation: pairs of lines, with the expected output fed to the decoder (teacher forcing).
 #pragma once
 
+#include "models/training_config.h"
 #include "train/special_tokens.h"
 #include "train/task.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 
 namespace heed {
 

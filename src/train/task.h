@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/models/registry.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
+#include "models/training_config.h"
 #include "train/example.h"
 
 namespace heed {

@@ -9,7 +9,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/model_tokenizer.h"
 #include "text/byte_bpe.h"
 #include "text/word_level.h"

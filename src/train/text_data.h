@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
-#include "heed/train/train.h"
+#include "heed/tokenizer.h"
+#include "heed/train.h"
 #include "train/task.h"
 
 namespace heed {

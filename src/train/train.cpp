@@ -1,4 +1,4 @@
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 #include <fmt/format.h>
 

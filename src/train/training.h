@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/passes.h"

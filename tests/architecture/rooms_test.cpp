@@ -25,7 +25,7 @@ using Edge = std::pair<std::string, std::string>;
 const std::vector<std::string> kRoomsOfInspect = {"golden",   "session", "map",     "rows",
                                                   "evidence", "heads",   "answers", "saved"};
 
-/// As an include names it: "heed/io/npy.h", "base/file.h", "bench/repeat.h".
+/// As an include names it: "heed/mask.h", "base/file.h", "bench/repeat.h".
 std::string included_as(const SourceFile& file) {
   for (const std::string top : {"include/", "src/"})
     if (file.path.starts_with(top)) return file.path.substr(top.size());
@@ -140,17 +140,17 @@ TEST(Rooms, AnEdgeToTheRightIsFound) {
        .lines = {"#include \"inspect/session/s.h\"", "#include \"inspect/saved/page.h\""}},
       {.path = "src/inspect/heads/b.cpp",
        .floor = "inspect",
-       .lines = {"#include \"inspect/attic/x.h\"", "#include \"heed/inspect/look.h\""}}};
+       .lines = {"#include \"inspect/attic/x.h\"", "#include \"heed/look.h\""}}};
   EXPECT_THAT(edges_to_the_right(rooms_of(planted, "inspect")),
               testing::ElementsAre(Edge{"heads", "attic"}, Edge{"map", "saved"}));
 }
 
 TEST(Rooms, ACycleIsNamedInFull) {
   const std::vector<SourceFile> planted = {
-      {.path = "include/heed/io/a.h", .floor = "io", .lines = {"#include \"io/b.h\""}},
-      {.path = "src/io/b.h", .floor = "io", .lines = {"#include <heed/io/c.h>"}},
-      {.path = "include/heed/io/c.h", .floor = "io", .lines = {"#include \"heed/io/a.h\""}}};
-  EXPECT_EQ(cycle_in(headers(planted)), "heed/io/a.h -> io/b.h -> heed/io/c.h -> heed/io/a.h");
+      {.path = "include/heed/a.h", .floor = "io", .lines = {"#include \"io/b.h\""}},
+      {.path = "src/io/b.h", .floor = "io", .lines = {"#include <heed/c.h>"}},
+      {.path = "include/heed/c.h", .floor = "io", .lines = {"#include \"heed/a.h\""}}};
+  EXPECT_EQ(cycle_in(headers(planted)), "heed/a.h -> io/b.h -> heed/c.h -> heed/a.h");
 }
 
 TEST(Rooms, TwoThatNeedEachOtherAreNamed) {

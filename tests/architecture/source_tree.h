@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <string>
 #include <utility>
@@ -17,18 +16,25 @@ struct SourceFile {
   std::vector<std::string> lines = {};
 };
 
-/// The floor of a header: "io" for "heed/io/npy.h" and "io/npy.h", "attention" for "heed/mask.h",
-/// empty for "heed/heed.h".
+/// Public headers in an order in which each includes only those before it, and the lowest floor
+/// that defines some of what each declares.
+inline const std::vector<std::pair<std::string, std::string>>& public_headers() {
+  static const std::vector<std::pair<std::string, std::string>> kPublic = {
+      {"error.h", "base"},      {"threads.h", "base"},        {"tensor.h", "tensor"},
+      {"mask.h", "attention"},  {"attention.h", "attention"}, {"observe.h", "attention"},
+      {"operators.h", "ops"},   {"ranks.h", "ranks"},         {"tokenizer.h", "text"},
+      {"model.h", "nn"},        {"generate.h", "nn"},         {"train.h", "train"},
+      {"session.h", "inspect"}, {"look.h", "inspect"},        {"c.h", "c"}};
+  return kPublic;
+}
+
+/// The floor of a header: "io" for "io/gguf.h", "attention" for "heed/mask.h", empty for
+/// "heed/heed.h".
 inline std::string floor_of(std::string path) {
-  static const std::map<std::string, std::string> kPublic = {
-      {"error.h", "base"},          {"threads.h", "base"},
-      {"version.h", "base"},        {"dtype.h", "tensor"},
-      {"tensor.h", "tensor"},       {"mask.h", "attention"},
-      {"attention.h", "attention"}, {"observe.h", "attention"},
-      {"observers.h", "attention"}, {"c.h", "c"}};
   if (path.starts_with("heed/")) {
     path.erase(0, 5);
-    if (const auto known = kPublic.find(path); known != kPublic.end()) return known->second;
+    for (const auto& [name, floor] : public_headers())
+      if (name == path) return floor;
   }
   const std::size_t slash = path.find('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);

@@ -9,7 +9,6 @@
 #include "heed/attention.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "heed/threads.h"
 #include "support/allocated.h"
 #include "support/random_tensor.h"

@@ -4,7 +4,6 @@
 #include "heed/attention.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/every_kernel.h"
 #include "support/guarded.h"
 #include "support/key_forms.h"

@@ -10,7 +10,6 @@
 #include "heed/error.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/hostile.h"
 
 namespace heed {

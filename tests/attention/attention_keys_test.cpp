@@ -8,7 +8,6 @@
 #include "heed/attention.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "heed/threads.h"
 #include "support/every_kernel.h"
 #include "support/key_forms.h"

@@ -5,7 +5,6 @@
 
 #include "heed/attention.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/every_kernel.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

@@ -9,7 +9,6 @@
 
 #include "heed/attention.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/expect_error.h"
 
 namespace heed::attention_score_errors_test {

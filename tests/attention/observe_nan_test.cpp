@@ -6,7 +6,6 @@
 
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 
 namespace heed {
 namespace {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/compare.h"
 #include "support/random_tensor.h"
 

@@ -14,7 +14,6 @@
 
 #include "attention/observers/observed.h"
 #include "base/stop.h"
-#include "heed/observers.h"
 #include "heed/threads.h"
 #include "support/compare.h"
 #include "support/expect_error.h"

@@ -13,7 +13,6 @@
 #include "heed/attention.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/compare.h"
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"

@@ -17,7 +17,6 @@
 #include "attention/reference/attention.h"
 #include "bench/term_sizes.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
 #include "support/compare.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "heed/c.h"  // IWYU pragma: keep
-#include "heed/version.h"
+#include "heed/threads.h"
 
 namespace {
 

@@ -1,11 +1,12 @@
 // Every question of C gives the bits of the C++ observer that answers it.
+#include "heed/observe.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
 #include "c/observed.h"
-#include "heed/observers.h"
 
 namespace heed::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "c/cases.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed::test {
 

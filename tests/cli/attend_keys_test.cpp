@@ -6,8 +6,8 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
-#include "heed/io/files.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"
 

@@ -7,8 +7,8 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
-#include "heed/io/files.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 #include "support/random_tensor.h"
 
 namespace heed::cli {

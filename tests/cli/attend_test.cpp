@@ -8,8 +8,8 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
-#include "heed/io/files.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 
 namespace heed::cli {
 namespace {

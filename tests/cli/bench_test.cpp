@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "ops/kernels/matmul.h"
 #include "support/places.h"
 

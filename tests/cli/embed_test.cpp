@@ -7,8 +7,8 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "heed/io/files.h"
-#include "heed/models/sentence.h"
+#include "heed/model.h"
+#include "heed/tensor.h"
 
 namespace heed::cli {
 namespace {

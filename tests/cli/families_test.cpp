@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "support/places.h"
 #include "support/random_tensor.h"
 

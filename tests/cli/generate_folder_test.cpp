@@ -7,7 +7,7 @@
 
 #include "cli/inputs.h"
 #include "cli/program.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/wording.h"
 #include "cli/inputs.h"
 #include "cli/program.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 
 namespace heed {
 namespace {

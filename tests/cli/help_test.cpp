@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/program.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "support/places.h"
 
 namespace heed::cli {

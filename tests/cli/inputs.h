@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/program.h"
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "heed/tensor.h"
 #include "support/tiny_configs.h"
 #include "text/word_level.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cli/program.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "serve/page_sources.h"
 #include "support/places.h"
 #include "text/byte_bpe.h"

@@ -8,7 +8,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "support/places.h"
 #include "support/shared_data.h"
 

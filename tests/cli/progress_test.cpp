@@ -6,7 +6,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "support/places.h"
 
 namespace heed::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/program.h"
 #include "cli/terminal/progress.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "support/expect_error.h"
 #include "support/family_sessions.h"
 

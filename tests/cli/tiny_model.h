@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/program.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/tiny_configs.h"
 #include "text/byte_bpe.h"
 

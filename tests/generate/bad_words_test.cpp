@@ -6,8 +6,8 @@
 
 #include "generate/letters.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
 #include "support/scratch.h"
 

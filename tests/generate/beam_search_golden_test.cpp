@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "support/shared_data.h"
 
 namespace heed {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "generate/letters.h"
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 #include "support/tiny_configs.h"
 #include "text/word_level.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "generate/forward.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "generate/letters.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "support/expect_error.h"
 #include "text/word_level.h"
 

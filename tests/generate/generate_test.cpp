@@ -1,4 +1,4 @@
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,9 @@
 #include <filesystem>
 
 #include "generate/letters.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/shared_data.h"

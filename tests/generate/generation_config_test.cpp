@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"

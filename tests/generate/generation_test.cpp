@@ -4,7 +4,7 @@
 #include <string>
 
 #include "generate/letters.h"
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "text/word_level.h"
 
 namespace heed {

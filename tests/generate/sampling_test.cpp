@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "heed/generate/generate.h"
+#include "heed/generate.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,6 +1,4 @@
 // Sessions of arrays computed elsewhere.
-#include "heed/inspect/arrays.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/view.h"
+#include "heed/look.h"
 #include "heed/mask.h"
+#include "heed/session.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/answers/view.h"
+#include "inspect/choice.h"
 #include "inspect/evidence/flow_moves.h"
 #include "inspect/saved/held.h"
 #include "inspect/saved/saved_page.h"

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 #include "inspect/models.h"
+#include "inspect/rows/words.h"
 #include "ops/loss.h"
 
 namespace heed {

@@ -1,4 +1,6 @@
 // The head shown when none is named, its edge, and the sentence that explains the choice.
+#include "inspect/choice.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/models.h"
 #include "inspect/patterns.h"
 #include "support/expect_error.h"

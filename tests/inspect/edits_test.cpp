@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/session_input.h"

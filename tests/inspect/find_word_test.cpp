@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/rows/words.h"
 #include "support/expect_error.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "heed/mask.h"
 #include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"

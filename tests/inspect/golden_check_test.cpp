@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "heed/io/files.h"
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "models/config.h"
 #include "models/family.h"
 #include "support/compare.h"

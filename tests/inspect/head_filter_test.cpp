@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/patterns.h"
 #include "support/expect_error.h"
 

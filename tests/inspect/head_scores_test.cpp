@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/heads/scores.h"
 #include "inspect/patterns.h"
 

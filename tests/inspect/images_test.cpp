@@ -1,6 +1,4 @@
 // Images among the tokens of a session, and the scores of heads that look at them.
-#include "heed/inspect/images.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/arrays.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "heed/mask.h"
+#include "heed/session.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/session/visible_keys.h"

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
+#include "inspect/choice.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/models.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_memory.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

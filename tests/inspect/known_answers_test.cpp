@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "base/file.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/models/model.h"
+#include "heed/look.h"
+#include "heed/model.h"
 #include "heed/threads.h"
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "support/places.h"
 #include "support/scratch.h"
 #include "support/training.h"

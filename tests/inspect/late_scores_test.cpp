@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/heads/head_evidence.h"
 #include "inspect/heads/scores.h"

@@ -1,9 +1,10 @@
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
+#include "inspect/choice.h"
 #include "inspect/patterns.h"
 #include "inspect/rows/lines.h"
 #include "support/expect_error.h"

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/places.h"
 
 namespace heed::test {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "heed/attention.h"
-#include "heed/inspect/session.h"
 #include "heed/mask.h"
+#include "heed/session.h"
 
 namespace heed::test {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/models.h"
 #include "support/expect_error.h"
 

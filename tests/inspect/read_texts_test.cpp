@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/file.h"
-#include "heed/generate/generate.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
-#include "heed/io/files.h"
+#include "heed/generate.h"
+#include "heed/look.h"
+#include "heed/session.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/shared_data.h"
 

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/generate/generate.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/look.h"
+#include "heed/model.h"
+#include "heed/session.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
 

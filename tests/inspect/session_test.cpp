@@ -1,9 +1,10 @@
 // Facts about a session's tokens as a whole.
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 #include <gtest/gtest.h>
 
 #include "inspect/models.h"
+#include "inspect/session/session_input.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/patterns.h"
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/io/files.h"
 #include "heed/mask.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "inspect/session/pass.h"
+#include "io/tensor_files.h"
 #include "support/family_sessions.h"
 #include "support/scratch.h"
 #include "support/tiny_configs.h"

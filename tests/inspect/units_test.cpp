@@ -1,11 +1,10 @@
-#include "heed/inspect/units.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "heed/look.h"
 #include "inspect/rows/words.h"
 
 namespace heed {

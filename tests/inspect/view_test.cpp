@@ -1,5 +1,5 @@
 // The address of a view: what it says, and what it may not say.
-#include "heed/inspect/view.h"
+#include "inspect/answers/view.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"
 

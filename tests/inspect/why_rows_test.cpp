@@ -7,7 +7,7 @@
 #include <memory>
 #include <numeric>
 
-#include "heed/inspect/arrays.h"
+#include "heed/session.h"
 #include "inspect/evidence/dimensions.h"
 #include "inspect/evidence/geometry.h"
 #include "inspect/evidence/score_parts.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/nn/run.h"
+#include "heed/look.h"
+#include "heed/model.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/patterns.h"
 #include "inspect/session/carried.h"

@@ -13,7 +13,8 @@
 #include <array>
 #include <csignal>
 
-#include "heed/io/files.h"
+#include "heed/tensor.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 

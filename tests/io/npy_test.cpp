@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

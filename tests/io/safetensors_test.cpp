@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "heed/io/files.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"

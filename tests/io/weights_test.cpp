@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heed/io/files.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"

@@ -10,9 +10,8 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
-#include "heed/nn/run.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "models/gguf_save.h"
 #include "support/places.h"
 #include "support/random_tensor.h"

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 

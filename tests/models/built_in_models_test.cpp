@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/scratch.h"
 #include "support/tiny_configs.h"
 

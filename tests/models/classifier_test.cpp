@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "heed/error.h"
-#include "heed/models/model.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "models/training_config.h"
 #include "support/model_gradients.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

@@ -5,7 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "support/family_configs.h"
 #include "support/model_gradients.h"
 #include "support/random_tensor.h"

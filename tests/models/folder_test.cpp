@@ -11,9 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
+#include "nn/parameter.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

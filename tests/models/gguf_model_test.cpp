@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
 #include "models/gguf_architecture.h"
 #include "support/gguf_writer.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
 #include "io/gguf.h"
 #include "support/gguf_writer.h"

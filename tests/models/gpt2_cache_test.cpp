@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/places.h"

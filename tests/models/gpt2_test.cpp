@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "ops/loss.h"
 #include "support/expect_error.h"
 #include "support/model_gradients.h"

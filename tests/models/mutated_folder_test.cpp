@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/scratch.h"
 #include "text/byte_bpe.h"
 

@@ -1,13 +1,14 @@
 // Model folders: found, read, written, and refused with one clear line.
-#include "heed/models/registry.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "models/search_path.h"
+#include "nn/parameter.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

@@ -1,14 +1,13 @@
 // Sentence vectors, by hand and against a published encoder.
-#include "heed/models/sentence.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
-#include "heed/io/files.h"
+#include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/random_tensor.h"

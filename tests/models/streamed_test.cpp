@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/byte_activations.h"
 #include "models/gguf_save.h"
 #include "support/expect_error.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"
 

@@ -1,7 +1,7 @@
 // What a backward pass adds to, and what it takes from the forward pass.
 #include <gtest/gtest.h>
 
-#include "heed/nn/run.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

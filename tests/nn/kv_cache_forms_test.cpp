@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "heed/generate.h"
 #include "heed/mask.h"
-#include "heed/nn/kv_cache.h"
 #include "support/expect_error.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"

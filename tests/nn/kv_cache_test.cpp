@@ -1,7 +1,6 @@
-#include "heed/nn/kv_cache.h"
-
 #include <gtest/gtest.h>
 
+#include "heed/generate.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

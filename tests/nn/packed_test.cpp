@@ -5,10 +5,11 @@
 #include <filesystem>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "nn/embedding.h"
 #include "nn/gradient_support.h"
 #include "nn/linear.h"
+#include "nn/parameter.h"
 #include "ops/packed_matrix.h"
 #include "support/expect_error.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"
 

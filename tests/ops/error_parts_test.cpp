@@ -10,9 +10,7 @@
 #include "heed/error.h"
 #include "heed/mask.h"
 #include "heed/observe.h"
-#include "heed/observers.h"
-#include "heed/ops/linear_attention.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "heed/attention.h"
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -1,7 +1,7 @@
 // What linear attention refuses, in whole messages.
 #include <gtest/gtest.h>
 
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,10 +1,9 @@
-#include "heed/ops/linear_attention.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "heed/operators.h"
 #include "heed/threads.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "heed/ops/linear_attention.h"
+#include "heed/operators.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"

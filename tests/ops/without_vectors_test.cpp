@@ -3,7 +3,7 @@
 #include <hwy/highway.h>
 
 #include "base/machine.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "support/compare.h"
 #include "support/random_tensor.h"
 

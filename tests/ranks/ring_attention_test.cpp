@@ -9,7 +9,7 @@
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/mask.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "heed/tensor.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

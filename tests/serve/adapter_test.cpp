@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "inspect/session/session_memory.h"
+#include "io/tensor_files.h"
 #include "models/gguf_save.h"
 #include "serve/model_shelf.h"
 #include "serve/served.h"

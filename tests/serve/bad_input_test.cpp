@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "heed/inspect/arrays.h"
+#include "heed/session.h"
 #include "inspect/answers/live_session.h"
 #include "serve/served.h"
 #include "support/random_tensor.h"

@@ -1,5 +1,5 @@
 // A session given to the server: from arrays, or from a model that has already run.
-#include "heed/inspect/arrays.h"
+#include "heed/session.h"
 #include "inspect/answers/live_session.h"
 #include "serve/served.h"
 #include "support/counting_model.h"

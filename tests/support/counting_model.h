@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "models/parts.h"
 
 namespace heed::test {

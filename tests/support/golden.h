@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "heed/io/files.h"
-#include "heed/nn/run.h"
-#include "heed/observers.h"
+#include "heed/model.h"
+#include "heed/observe.h"
+#include "io/tensor_files.h"
 #include "support/random_tensor.h"
 
 namespace heed::test {

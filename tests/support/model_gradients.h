@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
 #include "ops/loss.h"
 #include "support/finite_differences.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 namespace heed::test {
 

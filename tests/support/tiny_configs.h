@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "heed/models/model.h"
+#include "heed/model.h"
 
 namespace heed::test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "io/atomic_file.h"
 
 namespace heed::test {

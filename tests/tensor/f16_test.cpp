@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

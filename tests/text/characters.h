@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed::test {
 

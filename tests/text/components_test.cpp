@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "io/atomic_file.h"
 #include "support/places.h"
 #include "support/scratch.h"

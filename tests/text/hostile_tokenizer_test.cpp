@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/philox.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/scratch.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/protobuf_writer.h"

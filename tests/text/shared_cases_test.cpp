@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"
 #include "text/characters.h"

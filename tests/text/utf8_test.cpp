@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "support/expect_error.h"
 
 namespace heed {

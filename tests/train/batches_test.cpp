@@ -1,7 +1,7 @@
 // Training on token ids that the caller gives in batches.
 #include <gtest/gtest.h>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 #include "train/small_run.h"
 

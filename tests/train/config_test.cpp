@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "ops/matmul.h"
 #include "support/expect_error.h"
 #include "train/initial_weights.h"

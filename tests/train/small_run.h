@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "heed/train/train.h"
+#include "heed/train.h"
 #include "support/scratch.h"
 #include "support/training.h"
 

@@ -7,8 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "heed/models/model.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "support/expect_error.h"
 #include "train/mlm_task.h"
 #include "train/task_run.h"

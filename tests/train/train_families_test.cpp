@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "heed/models/registry.h"
-#include "heed/train/train.h"
+#include "heed/model.h"
+#include "heed/train.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/training.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/machine.h"
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "text/word_level.h"
 #include "train/small_run.h"

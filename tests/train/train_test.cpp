@@ -1,4 +1,4 @@
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 
 #include <csignal>
 
-#include "heed/io/files.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
+#include "io/tensor_files.h"
 #include "support/expect_error.h"
 #include "train/small_run.h"
 

@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "attention/observe/tile_sums.h"
 #include "heed/error.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

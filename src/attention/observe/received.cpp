@@ -1,6 +1,6 @@
 #include "attention/observe/tile_sums.h"
 #include "base/numbers.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/numbers.h"
 #include "heed/error.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

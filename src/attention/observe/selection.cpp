@@ -7,7 +7,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "attention/reference/attention.h"
 #include "base/philox.h"
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed::kernels::reference {
 namespace {

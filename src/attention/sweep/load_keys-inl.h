@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "attention/key_run.h"
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "attention/sweep/scores-inl.h"
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {

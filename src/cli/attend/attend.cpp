@@ -20,7 +20,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 
 namespace heed::cli {
 namespace {

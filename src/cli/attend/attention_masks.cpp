@@ -6,8 +6,8 @@
 
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 
 namespace heed::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 #include "tensor/text.h"
 
 namespace heed::cli {

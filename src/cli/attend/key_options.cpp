@@ -1,7 +1,7 @@
 // The layouts of keys: contiguous, packed, paged or ring.
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
-#include "heed/io/files.h"
+#include "heed/tensor.h"
 
 namespace heed::cli {
 

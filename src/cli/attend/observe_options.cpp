@@ -6,7 +6,7 @@
 #include <map>
 
 #include "heed/error.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/formats/json.h"
 #include "cli/terminal/progress.h"
-#include "heed/train/train.h"
+#include "heed/train.h"
 
 namespace heed::cli {
 

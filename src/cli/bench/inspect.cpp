@@ -13,7 +13,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "heed/threads.h"
 
 namespace heed::cli {

@@ -1,4 +1,6 @@
 // heed bench model: reading a prompt, and generating token by token.
+#include "heed/model.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
 #include "heed/threads.h"
 #include "models/byte_activations.h"
 #include "tensor/text.h"

@@ -10,7 +10,7 @@
 #include "cli/terminal/output.h"
 #include "cli/together.h"
 #include "heed/error.h"
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 #include "heed/threads.h"
 
 namespace heed::cli {

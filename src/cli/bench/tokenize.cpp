@@ -9,7 +9,7 @@
 #include "cli/bench/bench.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 
 namespace heed::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "heed/inspect/view.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
 #include "inspect/answers/live_session.h"
+#include "inspect/answers/view.h"
 
 namespace heed::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/look.h"
-#include "heed/models/registry.h"
+#include "heed/look.h"
+#include "heed/model.h"
 #include "inspect/evidence/flow_effects.h"
 
 namespace heed::cli {

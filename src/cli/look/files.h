@@ -7,8 +7,8 @@
 #include "cli/look/memory.h"
 #include "cli/look/view.h"
 #include "cli/terminal/output.h"
-#include "heed/inspect/look.h"
-#include "heed/models/registry.h"
+#include "heed/look.h"
+#include "heed/model.h"
 
 namespace heed::cli {
 

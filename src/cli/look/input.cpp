@@ -8,7 +8,8 @@
 #include "base/wording.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
+#include "inspect/session/session_input.h"
 #include "inspect/session/texts.h"
 
 namespace heed::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/options/option.h"
-#include "heed/inspect/session.h"
-#include "heed/models/registry.h"
+#include "heed/model.h"
+#include "heed/session.h"
 
 namespace heed::cli {
 

@@ -1,5 +1,5 @@
 // heed look: attention between the tokens of a text.
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,8 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
+#include "inspect/rows/words.h"
+#include "inspect/session/places.h"
 #include "tensor/text.h"
 
 namespace heed::cli {

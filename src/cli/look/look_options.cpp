@@ -13,6 +13,7 @@
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
+#include "inspect/session/places.h"
 
 namespace heed::cli {
 namespace {

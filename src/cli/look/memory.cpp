@@ -4,6 +4,7 @@
 
 #include "base/wording.h"
 #include "cli/terminal/output.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_memory.h"
 #include "tensor/text.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/options/option.h"
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed::cli {
 

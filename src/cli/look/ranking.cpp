@@ -13,6 +13,7 @@
 #include "inspect/answers/look.h"
 #include "inspect/heads/late_scores.h"
 #include "inspect/heads/scores.h"
+#include "inspect/session/places.h"
 
 namespace heed::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 
 namespace heed::cli {
 

@@ -7,6 +7,7 @@
 
 #include "cli/look/view.h"
 #include "heed/error.h"
+#include "inspect/session/session_input.h"
 
 namespace heed::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/look/look_options.h"
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 
 namespace heed::cli {
 

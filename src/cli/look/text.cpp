@@ -9,9 +9,10 @@
 
 #include "base/wording.h"
 #include "cli/terminal/terminal.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"
+#include "inspect/session/session_input.h"
 
 namespace heed::cli {
 namespace {

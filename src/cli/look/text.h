@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 
 namespace heed::cli {
 

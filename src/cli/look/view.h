@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/view.h"
+#include "heed/look.h"
 #include "inspect/answers/shown_view.h"
+#include "inspect/answers/view.h"
 
 namespace heed::cli {
 

@@ -13,8 +13,8 @@
 #include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 

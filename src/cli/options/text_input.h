@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 
 namespace heed::cli {
 

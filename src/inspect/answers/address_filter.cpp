@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/answers/view_parts.h"
 
 namespace heed {

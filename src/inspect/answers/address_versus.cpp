@@ -2,7 +2,7 @@
 #include <cctype>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/answers/view_parts.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/answers/rows.h"
 
 namespace heed {

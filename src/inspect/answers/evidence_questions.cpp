@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "heed/error.h"
-#include "heed/inspect/arrays.h"
+#include "heed/session.h"
 #include "inspect/answers/questions.h"
 #include "inspect/rows/words.h"
 

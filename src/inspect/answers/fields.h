@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

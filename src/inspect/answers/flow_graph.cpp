@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/answers/fields.h"
 #include "inspect/answers/flow.h"
 

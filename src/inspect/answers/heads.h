@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/answers/fields.h"
 
 namespace heed {

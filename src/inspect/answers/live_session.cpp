@@ -9,6 +9,7 @@
 #include "heed/error.h"
 #include "inspect/answers/shown_view.h"
 #include "inspect/heads/scored_layer.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_memory.h"
 
 namespace heed {

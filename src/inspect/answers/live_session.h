@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/inspect/view.h"
+#include "heed/look.h"
+#include "inspect/answers/view.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/heads/late_scores.h"
 #include "inspect/heads/statistics.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/answers/fields.h"
 
 namespace heed {

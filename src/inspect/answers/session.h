@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/session.h"
-#include "heed/inspect/units.h"
+#include "heed/look.h"
+#include "heed/session.h"
 #include "inspect/answers/fields.h"
 #include "inspect/answers/models.h"
 #include "inspect/session/images.h"

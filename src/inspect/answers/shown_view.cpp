@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "inspect/choice.h"
+
 namespace heed {
 
 ViewAddress with_some_head(ViewAddress view) {

@@ -5,9 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/view.h"
+#include "heed/look.h"
+#include "inspect/answers/view.h"
 
 namespace heed {
 

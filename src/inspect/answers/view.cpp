@@ -1,5 +1,5 @@
 // One table reads and writes addresses; tests/vectors/addresses.json checks both languages.
-#include "heed/inspect/view.h"
+#include "inspect/answers/view.h"
 
 #include <fmt/format.h>
 

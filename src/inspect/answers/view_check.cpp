@@ -5,11 +5,12 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/view.h"
+#include "heed/look.h"
+#include "inspect/answers/view.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/heads/scores.h"
+#include "inspect/session/places.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/wording.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 namespace {

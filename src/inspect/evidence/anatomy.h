@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "inspect/evidence/model_streams.h"
 
 namespace heed {

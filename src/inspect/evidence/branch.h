@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "heed/generate/generate.h"
-#include "heed/inspect/session.h"
+#include "heed/generate.h"
+#include "heed/session.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "inspect/session/cancel.h"
 
 namespace heed {

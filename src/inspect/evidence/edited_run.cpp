@@ -9,8 +9,9 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/session/pass.h"
+#include "inspect/session/places.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

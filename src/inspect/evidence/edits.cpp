@@ -1,5 +1,3 @@
-#include "heed/inspect/edits.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "base/wording.h"
+#include "heed/session.h"
 
 namespace heed {
 namespace {

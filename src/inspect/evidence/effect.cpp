@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/evidence/origins.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "inspect/evidence/read_out.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "models/parts.h"
 
 namespace heed {

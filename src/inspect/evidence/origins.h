@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/session.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/evidence/why.h"
 

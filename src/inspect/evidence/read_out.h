@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

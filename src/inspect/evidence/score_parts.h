@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "heed/inspect/session.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
+#include "heed/session.h"
 
 namespace heed {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "heed/error.h"
-#include "heed/inspect/look.h"
 #include "inspect/rows/words.h"
 
 namespace heed {

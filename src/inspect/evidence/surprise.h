@@ -4,8 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "heed/inspect/edits.h"
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "inspect/evidence/read_out.h"
 
 namespace heed {

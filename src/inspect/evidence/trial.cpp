@@ -9,8 +9,8 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/sentence.h"
-#include "heed/text/tokenizer.h"
+#include "heed/model.h"
+#include "heed/tokenizer.h"
 #include "inspect/evidence/edited_run.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/evidence/score_parts.h"
 
 namespace heed {

@@ -12,9 +12,10 @@
 #include "base/file.h"
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "inspect/golden/golden_pass.h"
+#include "io/tensor_files.h"
 #include "ops/loss.h"
 #include "tensor/text.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

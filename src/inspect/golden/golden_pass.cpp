@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "heed/observers.h"
-#include "heed/ops/operators.h"
+#include "heed/observe.h"
+#include "heed/operators.h"
 #include "ops/loss.h"
 #include "tensor/text.h"
 

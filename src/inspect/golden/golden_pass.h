@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/io/files.h"
-#include "heed/models/model.h"
-#include "heed/nn/run.h"
+#include "heed/model.h"
+#include "io/tensor_files.h"
 
 namespace heed {
 

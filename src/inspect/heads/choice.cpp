@@ -6,6 +6,8 @@
 // elsewhere is also large for a head whose rows all look at one word (in "Tom went home. His mother
 // ..." 79 of 100 rows at `Tom`), so an edge is now worth the amount by which its weight exceeds the
 // other rows' weights on the same key.
+#include "inspect/choice.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +23,13 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 #include "inspect/heads/choice_words.h"
 #include "inspect/heads/edges.h"
 #include "inspect/heads/scored_layer.h"
+#include "inspect/rows/words.h"
+#include "inspect/session/places.h"
 
 namespace heed {
 namespace {

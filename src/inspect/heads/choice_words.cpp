@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/wording.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "inspect/rows/words.h"
 
 namespace heed {

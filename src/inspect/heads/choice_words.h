@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "inspect/heads/edges.h"
 
 namespace heed {

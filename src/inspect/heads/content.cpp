@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/rows/lines.h"
 #include "text/utf8.h"

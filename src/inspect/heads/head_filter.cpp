@@ -10,7 +10,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 
 namespace heed {
 namespace {

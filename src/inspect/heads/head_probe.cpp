@@ -7,7 +7,7 @@
 #include "base/philox.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "heed/observe.h"
 #include "ops/loss.h"
 

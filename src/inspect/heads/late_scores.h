@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/heads/scores.h"
 #include "inspect/session/cancel.h"
 

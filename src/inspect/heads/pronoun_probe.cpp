@@ -1,4 +1,4 @@
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/rows/lines.h"
 #include "train/generated/stories.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "inspect/session/session_input.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/inspect/heads.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "heed/observe.h"
 #include "inspect/heads/scored_layer.h"
 

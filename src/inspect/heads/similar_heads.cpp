@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "heed/error.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
+#include "inspect/session/places.h"
 
 namespace heed {
 namespace {

@@ -1,6 +1,6 @@
 #include "inspect/heads/statistics.h"
 
-#include "heed/observers.h"
+#include "heed/observe.h"
 #include "inspect/heads/scores.h"
 #include "inspect/session/cancel.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "heed/inspect/heads.h"
+#include "heed/look.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"

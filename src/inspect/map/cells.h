@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/inspect/session.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
+#include "heed/session.h"
 #include "inspect/session/cancel.h"
 
 namespace heed {

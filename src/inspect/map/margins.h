@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "inspect/rows/lines.h"
 
 namespace heed {

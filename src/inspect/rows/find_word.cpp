@@ -7,8 +7,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/look.h"
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"
 #include "text/unicode/properties.h"

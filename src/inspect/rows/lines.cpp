@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "heed/observers.h"
+#include "heed/observe.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {

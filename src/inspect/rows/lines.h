@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 #include "inspect/rows/largest.h"
 
 namespace heed {

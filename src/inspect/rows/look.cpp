@@ -1,4 +1,4 @@
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/wording.h"
+#include "inspect/choice.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
 #include "inspect/session/carried.h"
+#include "inspect/session/places.h"
 
 namespace heed {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heed/inspect/units.h"
+#include "heed/look.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"
 #include "text/unicode/properties.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/inspect/look.h"
-#include "heed/inspect/session.h"
+#include "heed/look.h"
+#include "heed/session.h"
 
 namespace heed {
 
@@ -40,6 +40,9 @@ NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, s
 
 /// [MASK] or <mask>, for an encoder that fills it.
 std::optional<TokenId> mask_token_of(const Session& session);
+
+/// The positions of [MASK] or <mask> in the text of an encoder that fills masks.
+std::vector<std::int64_t> mask_places(const Session& session);
 
 /// A token's text: `#5` without a tokenizer.
 std::string word_of(const Tokenizer* tokenizer, TokenId id);

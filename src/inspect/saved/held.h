@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/session.h"
-#include "heed/inspect/view.h"
+#include "heed/session.h"
 #include "inspect/answers/live_session.h"
+#include "inspect/answers/view.h"
 #include "inspect/saved/snapshot.h"
 #include "text/pipeline/base64.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/inspect/look.h"
+#include "heed/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/saved/held.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "heed/version.h"
+#include "heed/threads.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/answers/view_parts.h"

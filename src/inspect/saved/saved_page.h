@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "heed/inspect/edits.h"
-#include "heed/inspect/view.h"
+#include "heed/session.h"
 #include "inspect/answers/live_session.h"
+#include "inspect/answers/view.h"
 
 namespace heed {
 

@@ -1,5 +1,3 @@
-#include "heed/inspect/arrays.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include "attention/api/without_values.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/session.h"
 #include "inspect/session/carried.h"
 #include "inspect/session/images.h"
 #include "inspect/session/visible_keys.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

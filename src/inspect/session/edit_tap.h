@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 #include "tensor/views.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

@@ -7,7 +7,8 @@
 #include "base/numbers.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/session.h"
+#include "heed/session.h"
+#include "inspect/session/places.h"
 
 namespace heed {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/stop.h"
 #include "inspect/session/edit_tap.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {

@@ -1,11 +1,12 @@
-// Finds stacks, layers and heads by name and number; errors list what exists.
+#include "inspect/session/places.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,7 @@
 // Records the activations of a pass that a session keeps.
 #pragma once
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

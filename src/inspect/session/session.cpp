@@ -1,4 +1,4 @@
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,11 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/generate/generate.h"
-#include "heed/text/tokenizer.h"
+#include "heed/generate.h"
+#include "heed/tokenizer.h"
 #include "inspect/session/carried.h"
 #include "inspect/session/pass.h"
+#include "inspect/session/places.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
@@ -117,21 +118,6 @@ AttendedConstView LayerAttention::attended() const {
   return {.out = {}, .lse = lse.view(), .lse_low = lse_low.view()};
 }
 
-void check_length(const Session& session) {
-  const bool reads_source = session.info.reads_source();
-  const bool too_long = std::ssize(session.tokens) > session.info.positions;
-  const bool source_too_long =
-      reads_source && std::ssize(session.key_tokens) > session.info.source_positions;
-  const std::int64_t length = std::ssize(too_long ? session.tokens : session.key_tokens);
-  const std::int64_t most = too_long ? session.info.positions : session.info.source_positions;
-  if (too_long || source_too_long)
-    throw TooManyTokens(
-        {.op = "session",
-         .argument = too_long && reads_source ? "target" : "input",
-         .found = number_of(length, "token"),
-         .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
-}
-
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
   check_kept(session);
   require_memory(session, model, options);
@@ -141,12 +127,6 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
       {.tap = &recorder, .all_positions = options.all_logits, .stopped = options.stopped});
   if (session.info.has_logits) session.logits = std::move(logits);
   if (options.write_lengths) measure_writes(session, model);
-}
-
-bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
-  const auto parts = std::ranges::count_if(
-      tokens, [](const SessionToken& token) { return find_invalid_utf8(token.bytes) >= 0; });
-  return 2 * parts > std::ssize(tokens);
 }
 
 namespace {

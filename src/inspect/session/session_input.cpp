@@ -13,8 +13,8 @@
 
 #include "base/digest.h"
 #include "base/wording.h"
-#include "heed/text/tokenizer.h"
-#include "heed/version.h"
+#include "heed/threads.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 
@@ -32,6 +32,27 @@ std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
   std::vector<TokenId> ids;
   for (const SessionToken& token : tokens) ids.push_back(token.id);
   return ids;
+}
+
+void check_length(const Session& session) {
+  const bool reads_source = session.info.reads_source();
+  const bool too_long = std::ssize(session.tokens) > session.info.positions;
+  const bool source_too_long =
+      reads_source && std::ssize(session.key_tokens) > session.info.source_positions;
+  const std::int64_t length = std::ssize(too_long ? session.tokens : session.key_tokens);
+  const std::int64_t most = too_long ? session.info.positions : session.info.source_positions;
+  if (too_long || source_too_long)
+    throw TooManyTokens(
+        {.op = "session",
+         .argument = too_long && reads_source ? "target" : "input",
+         .found = number_of(length, "token"),
+         .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
+}
+
+bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
+  const auto parts = std::ranges::count_if(
+      tokens, [](const SessionToken& token) { return find_invalid_utf8(token.bytes) >= 0; });
+  return 2 * parts > std::ssize(tokens);
 }
 
 namespace {

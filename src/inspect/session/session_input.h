@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 
@@ -34,6 +34,13 @@ std::int64_t pair_split(std::span<const SessionToken> tokens);
 bool is_special(const Tokenizer* tokenizer, const SessionToken& token);
 
 std::vector<TokenId> ids_of(std::span<const SessionToken> tokens);
+
+/// Throws TooManyTokens if the session has more tokens than its model has positions.
+void check_length(const Session& session);
+
+/// Whether more than half of the tokens are parts of characters: single bytes of a script that the
+/// vocabulary hardly covers.
+bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens);
 
 /// Returns a string that differs between models and between states of one folder: the name, this
 /// version of heed, and size and time of each file. A model without a folder can change unnoticed,

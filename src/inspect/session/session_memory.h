@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 

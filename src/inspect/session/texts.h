@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "heed/generate/generate.h"
-#include "heed/inspect/session.h"
-#include "heed/models/registry.h"
+#include "heed/generate.h"
+#include "heed/model.h"
+#include "heed/session.h"
 
 namespace heed {
 

@@ -1,10 +1,9 @@
-#include "heed/inspect/units.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "heed/text/tokenizer.h"
+#include "heed/look.h"
+#include "heed/tokenizer.h"
 #include "inspect/session/session_input.h"
 #include "text/unicode/breaks.h"
 #include "text/unicode/properties.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/observers.h"
+#include "heed/observe.h"
 #include "onnx/operators/attention.h"
 #include "ops/matmul.h"
 #include "tensor/computable.h"

@@ -1,12 +1,11 @@
 // LinearAttention, opset 27.
-#include "heed/ops/linear_attention.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "heed/error.h"
+#include "heed/operators.h"
 #include "onnx/operators/attention.h"
 
 namespace heed::onnx {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "onnx/operators.h"
 
 namespace heed::onnx {

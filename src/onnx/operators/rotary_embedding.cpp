@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "heed/ops/operators.h"
+#include "heed/operators.h"
 #include "onnx/operators/attention.h"
 
 namespace heed::onnx {

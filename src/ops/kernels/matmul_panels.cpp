@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/machine.h"
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 #include "heed/threads.h"
 #include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"

@@ -46,7 +46,7 @@
 
 #include <cstdint>
 
-#include "heed/dtype.h"
+#include "heed/tensor.h"
 #include "hwy/highway.h"
 #include "ops/kernels/matmul_kernels.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"

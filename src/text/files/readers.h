@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/tokenizer_file.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/flat_map.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 #include "text/pipeline/piece.h"
 #include "text/tokenizer_file.h"
 

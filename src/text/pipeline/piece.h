@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/text/tokenizer.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "heed/mask.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

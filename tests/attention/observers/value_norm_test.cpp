@@ -2,7 +2,7 @@
 
 #include "attention/observers/observed.h"
 #include "heed/mask.h"
-#include "heed/observers.h"
+#include "heed/observe.h"
 
 namespace heed {
 namespace {

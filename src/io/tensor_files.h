@@ -1,6 +1,8 @@
-// Tensors in files: NumPy's .npy, and safetensors.
+// Named tensors in files: safetensors, the weights of a model folder, and what files of other
+// formats have in common with them.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,15 +14,6 @@
 #include "heed/tensor.h"
 
 namespace heed {
-
-/// Reads an array of f64, f32, f16, i64, i32, i8, u8 or bool. Fortran order is converted to C
-/// order. Errors (kCorrupt, kNotFound, kIo) name the file, the byte offset if it helps, and what
-/// was expected.
-Tensor read_npy(const std::filesystem::path& path);
-
-/// Writes row-major, whatever the view's strides; bf16, which NumPy lacks, is written as f32. The
-/// file appears complete or not at all (io/atomic_file.h).
-void write_npy(const std::filesystem::path& path, const ConstView& array);
 
 struct BlockType;
 

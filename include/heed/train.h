@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "heed/ranks/ranks.h"
+#include "heed/ranks.h"
 
 namespace heed {
 

@@ -1,11 +1,14 @@
-// A session: one input and the pass of a model over it (or arrays, inspect/arrays.h), with enough
-// kept to compute every attention weight.
+// A session: one input and the pass of a model over it, or arrays computed elsewhere, with enough
+// kept to compute every attention weight; and the edits that change its pass, as data.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,13 +17,155 @@
 
 #include "heed/attention.h"
 #include "heed/error.h"
-#include "heed/inspect/edits.h"
-#include "heed/inspect/images.h"
-#include "heed/models/registry.h"
-#include "heed/nn/run.h"
+#include "heed/mask.h"
+#include "heed/model.h"
 #include "heed/tensor.h"
+#include "heed/tokenizer.h"
 
 namespace heed {
+
+struct Session;
+
+/// One head's attention.
+struct Place {
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  int head = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+// -------------------------------------------------------------------------------------------------
+// Changes to a session before its pass runs again, as data.
+
+/// The list of a session that holds a token: `tokens` (the text, or the output of an
+/// encoder-decoder) or `key_tokens` (the source that it reads).
+enum class TokenSide : std::uint8_t { kTokens, kKeyTokens };
+
+struct EditedToken {
+  TokenSide side = TokenSide::kTokens;
+  std::int64_t position = 0;
+  auto operator<=>(const EditedToken&) const = default;
+};
+
+/// Replaces a token by another.
+struct TokenSwap {
+  EditedToken at;
+  std::int32_t id = 0;
+  auto operator<=>(const TokenSwap&) const = default;
+};
+
+/// Masks the key for the query in this head; the rest of the row takes its weight.
+struct RemovedEdge {
+  Place place;
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+  auto operator<=>(const RemovedEdge&) const = default;
+};
+
+/// The queries of a stack (one layer, one head) see only this many keys to each side.
+struct AddedMask {
+  Stack stack = Stack::kSelf;
+  std::optional<int> layer = {};
+  std::optional<int> head = {};
+  std::int64_t left = -1;  // as in Band; -1: all keys
+  std::int64_t right = -1;
+  auto operator<=>(const AddedMask&) const = default;
+};
+
+/// The head's scores are multiplied before the softmax.
+struct Temperature {
+  Place place;
+  double factor = 1;
+  auto operator<=>(const Temperature&) const = default;
+};
+
+/// `by` is added to the score of a pair, after the temperature.
+struct Steering {
+  Place place;
+  std::int64_t query = -1;  // -1: every query
+  std::int64_t key = 0;
+  double by = 0;
+  auto operator<=>(const Steering&) const = default;
+};
+
+/// The head sees only what this mask lets through, too. `name` tells masks apart.
+struct MaskedHead {
+  Place place;
+  std::string name;
+  Mask mask;
+  std::strong_ordering operator<=>(const MaskedHead& other) const;
+  bool operator==(const MaskedHead& other) const { return std::is_eq(*this <=> other); }
+};
+
+/// A session of as many tokens, which has been run. `name` is its own.
+struct OtherRun {
+  std::string name;
+  std::shared_ptr<const Session> session;
+  auto operator<=>(const OtherRun&) const = default;
+};
+
+/// The head has the weights that it has in another run, by that run's q and k.
+struct FrozenHead {
+  Place place;
+  OtherRun from;
+  auto operator<=>(const FrozenHead&) const = default;
+};
+
+/// The head has the output that it has in another run.
+struct PatchedHead {
+  Place place;
+  std::int64_t query = -1;  // -1: of every query
+  OtherRun from;
+  auto operator<=>(const PatchedHead&) const = default;
+};
+
+/// A part of a session's name: equal edits have equal text. Positions count tokens of the session
+/// that is edited.
+struct Edits {
+  std::vector<Place> ablate = {};        // heads whose output is set to 0
+  std::vector<RemovedEdge> remove = {};  // edges to mask
+  std::vector<EditedToken> hide = {};    // keys hidden from every query in every layer
+  std::vector<TokenSwap> swap = {};
+  std::vector<AddedMask> mask = {};
+  std::vector<Temperature> temperature = {};
+  std::vector<Steering> steer = {};
+  std::vector<MaskedHead> masked = {};
+  std::vector<FrozenHead> freeze = {};
+  std::vector<PatchedHead> patch = {};
+
+  bool empty() const;
+  bool operator==(const Edits&) const = default;
+};
+
+/// Sorted, each edit once; of one place one temperature, of one pair one steering.
+Edits canonical(Edits edits);
+/// The edits of both, canonical: what `first` does and then `then`. Of two swaps at one place, and
+/// of two frozen or patched heads, the later one holds; a frozen head forgets what was done to its
+/// scores before, an ablated one what was patched into it.
+Edits combined(const Edits& first, const Edits& then);
+/// "ablate=self.L2.H6;remove=self.L2.H6/197/67;hide=tokens/5;swap=tokens/3/431;mask=self.L1/3/0;
+/// temperature=self.L2.H6/0.5;steer=self.L2.H6/-1/3/2;masked=self.L2.H6/NAME;
+/// freeze=self.L2.H6/NAME;patch=self.L2.H6/-1/NAME" of canonical edits; empty of none.
+std::string to_text(const Edits& edits);
+
+// -------------------------------------------------------------------------------------------------
+// Images among a session's tokens: pictures, frames of a video, or frames of sound.
+
+inline constexpr std::size_t kMostImages = 64;  // of a session
+
+/// A grid whose cells are tokens. Frames of sound are one row.
+struct SessionImage {
+  /// Whether they are tokens of the queries, of the keys, or of both. Where the queries are the
+  /// keys, a session has set both.
+  bool of_queries = false, of_keys = false;
+  std::int64_t rows = 0, columns = 0;
+  std::vector<std::int64_t> tokens = {};  // row by row; -1: the cell has no token
+  std::string picture = {};               // the bytes of a PNG or JPEG; empty: there is none
+  std::string name = {};                  // empty: its number
+};
+
+// -------------------------------------------------------------------------------------------------
+// One input, and what is kept of the pass over it.
 
 /// The residual stream at one depth: the decoder's, or the encoder's in a model without a decoder.
 struct StreamLevel {
@@ -60,11 +205,6 @@ struct KeptAttention {
     return !layers || std::binary_search(layers->begin(), layers->end(), layer);
   }
 };
-
-/// Reads "8-12" or "0,8-12". Throws kInvalidArgument for `keep_layers`.
-std::vector<int> read_layers(std::string_view text);
-/// "0, 8 to 12".
-std::string layers_text(std::span<const int> layers);
 
 /// What one layer's attention leaves behind: enough to recompute each weight, linear in the text.
 /// Its mask says what may be seen, which can differ from layer to layer.
@@ -149,14 +289,6 @@ struct Session {
   std::span<const SessionToken> keys(Stack stack) const;
 };
 
-/// Throw kNotFound for what does not exist, and list what `model` has; `op` begins the message.
-const StackShape& find_stack(std::string_view op, std::string_view model,
-                             std::span<const StackShape> shapes, Stack stack);
-void check_layer(std::string_view op, std::string_view model, const StackShape& shape,
-                 std::int64_t layer);
-void check_head(std::string_view op, std::string_view model, const StackShape& shape,
-                std::int64_t head);
-
 /// The texts that a session reads.
 struct SessionTexts {
   std::string_view text = {};  // of an encoder-decoder: the source
@@ -199,13 +331,41 @@ struct TooLittleMemory : Error {
 struct TooManyTokens : Error {
   using Error::Error;
 };
-/// Throws TooManyTokens if the session has more tokens than its model has positions.
-void check_length(const Session& session);
-/// Throws where the session is to keep what its model does not have.
-void check_kept(const Session& session);
 
-/// Whether more than half of the tokens are parts of characters: single bytes of a script that the
-/// vocabulary hardly covers.
-bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens);
+// -------------------------------------------------------------------------------------------------
+// A session from arrays computed elsewhere: any attention whose q, k and v are available.
+
+/// One layer computed elsewhere, for one sequence: q [1, H, Tq, D], k [1, G, Tk, D], v [1, G, Tk,
+/// Dv] in f32, with all arguments of its scores. Without q the layer has no attention: it keeps its
+/// number and holds nothing.
+struct LayerArrays {
+  AttentionArgs args = {};
+  ConstView lse = {};      // [1, H, Tq]; default: computed
+  ConstView lse_low = {};  // the remainder of lse that f32 could not hold; default: 0
+};
+
+struct StackArrays {
+  Stack stack = Stack::kSelf;
+  std::vector<LayerArrays> layers = {};
+};
+
+struct SessionArrays {
+  std::string name = "arrays";
+  std::vector<std::string> tokens = {};      // the queries' tokens; empty: their indices
+  std::vector<std::string> key_tokens = {};  // of the keys; empty: `tokens` if as many, else
+                                             // indices
+  std::vector<StackArrays> stacks = {};
+  std::optional<std::int64_t> split = {};  // of a pair: the first token of the second text
+  std::vector<SessionImage> images = {};   // each of their tokens is named by its cell
+  /// The layers are weights: their bias is ln of them, q and k are 0 and stand for nothing.
+  bool only_weights = false;
+};
+
+/// Copies the arrays. Queries and keys may differ in number; all layers have the same ones. Errors
+/// name the array.
+Session open_session(const SessionArrays& arrays);
+
+/// Whether the session was opened with `only_weights`: its scores have no parts to show.
+bool has_only_weights(const Session& session);
 
 }  // namespace heed

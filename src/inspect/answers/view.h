@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/inspect/session.h"
+#include "heed/session.h"
 
 namespace heed {
 
@@ -43,7 +43,7 @@ struct ViewAddress {
   std::string line = "surprise";  // what a word's underline shows: surprise, entropy, rank
   std::string by = "rollout";     // how a flow is weighted: rollout, effect
   std::string sort = "number";    // order of a layer's heads in the grid: a score, or number
-  std::string filter = "";        // filter of heads in the grid (head_filter.h), with single spaces
+  std::string filter = "";        // filter of heads in the grid (look.h), with single spaces
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is measured
