@@ -200,6 +200,9 @@ TokenId choose(std::span<const Choice> choices, double uniform);
 /// on the two arguments alone, not on the other texts in the batch.
 double sampling_number(std::uint64_t seed, std::int64_t position);
 
+// -------------------------------------------------------------------------------------------------
+// Texts that grow token by token.
+
 /// Why a text ends.
 enum class Stopped : std::uint8_t {
   kEnd,          // the model wrote its end token
@@ -300,7 +303,10 @@ class Generation {
 std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
                                std::string_view text);
 
-/// The content of the file; members that are missing or null are empty.
+// -------------------------------------------------------------------------------------------------
+// What a model's folder asks for.
+
+/// The content of a folder's generation_config.json; members that are missing or null are empty.
 struct GenerationConfig {
   std::filesystem::path file = {};
   std::optional<bool> samples = {};        // do_sample

@@ -1,3 +1,4 @@
+// Reads and writes NumPy's .npy.
 #include <fmt/format.h>
 
 #include <algorithm>

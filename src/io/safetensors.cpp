@@ -1,3 +1,4 @@
+// Reads and writes safetensors.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Vectors of sentences, as sentence-transformers computes them.
 #include <fmt/format.h>
 
 #include <algorithm>

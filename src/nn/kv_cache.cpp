@@ -1,3 +1,4 @@
+// The cache of keys and values: where each form stores a token.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What a pass keeps and shows: saved activations, lengths of rows, stacks by name, taps.
 #include <fmt/format.h>
 
 #include <algorithm>

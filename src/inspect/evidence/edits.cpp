@@ -1,3 +1,4 @@
+// Edits in canonical order, combined, and as text.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Opens a session from arrays that were computed elsewhere.
 #include <fmt/format.h>
 
 #include <algorithm>

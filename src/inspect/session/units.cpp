@@ -1,3 +1,4 @@
+// Groups tokens into characters, words and sentences.
 #include <algorithm>
 #include <array>
 #include <string>
