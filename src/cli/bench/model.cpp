@@ -18,6 +18,7 @@
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "models/byte_activations.h"
+#include "nn/parameter.h"
 #include "tensor/text.h"
 
 namespace heed::cli {

@@ -23,7 +23,7 @@ struct Link {
   double share = 0;
 };
 
-struct Graph {
+struct FlowGraph {
   std::vector<Node> nodes;
   std::vector<Link> links;
 };
@@ -41,8 +41,8 @@ std::string id_of(std::size_t level, const FlowColumn& column) {
   return fmt::format("{}:{}", level, column.begin);
 }
 
-Graph graph_of(const Flow& flow, const Session& session) {
-  Graph graph;
+FlowGraph graph_of(const Flow& flow, const Session& session) {
+  FlowGraph graph;
   const std::size_t levels = flow.layers.size();
   for (std::size_t level = 0; level <= levels; ++level)
     for (std::size_t at = 0; at < flow.columns.size(); ++at) {
@@ -70,7 +70,7 @@ std::string about(const Flow& flow, const Session& session, std::string_view by)
                      flow.request.position, session.model, stack_name(flow.request.stack), by);
 }
 
-std::string as_json(const Graph& graph, const std::string& about) {
+std::string as_json(const FlowGraph& graph, const std::string& about) {
   std::string text = fmt::format(
       "{{\"directed\": true, \"multigraph\": false,\n\"graph\": {{\"about\": {}}},\n\"nodes\": [",
       json_string(about));
@@ -122,7 +122,7 @@ constexpr Key kKeys[] = {
     {"end", "node", "int"},      {"side", "node", "string"}, {"share", "node", "double"},
     {"stack", "edge", "string"}, {"layer", "edge", "int"},   {"weight", "edge", "double"}};
 
-std::string as_graphml(const Graph& graph, const std::string& about) {
+std::string as_graphml(const FlowGraph& graph, const std::string& about) {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
@@ -156,7 +156,7 @@ std::string in_quotes(std::string_view text) {
   return safe + '"';
 }
 
-std::string as_dot(const Graph& graph, const std::string& about) {
+std::string as_dot(const FlowGraph& graph, const std::string& about) {
   std::string text = fmt::format("digraph flow {{\n  label={};\n  rankdir=BT;\n", in_quotes(about));
   for (const Node& node : graph.nodes)
     text += fmt::format("  {} [label={}, level={}, begin={}, end={}, side={}, share={}];\n",
@@ -173,7 +173,7 @@ std::string as_dot(const Graph& graph, const std::string& about) {
 
 std::string flow_graph(const Flow& flow, const Session& session, std::string_view by,
                        GraphFormat format) {
-  const Graph graph = graph_of(flow, session);
+  const FlowGraph graph = graph_of(flow, session);
   const std::string says = about(flow, session, by);
   switch (format) {
     case GraphFormat::kGraphMl:
