@@ -131,7 +131,7 @@ def header_page(file):
     lines = file.read_text().splitlines()
     intro = [line.lstrip("/").strip() for line in itertools.takewhile(lambda line: line.startswith("//"), lines)]
     body = [line for line in lines[len(intro):] if not re.match(
-        r"#(pragma|include|if|endif|ifdef|ifndef|else)|namespace |}  // namespace|extern \"C\"|}  // extern|class \w+;$|struct \w+;$", line)]
+        r"#(pragma|include|if|endif|ifdef|ifndef|else)|namespace |}  // namespace|extern \"C\"|}  // extern|(?:class|struct) \w+;(?: *//.*)?$", line)]
     page = [f"# {relative}", "", "\n".join(intro), "", f"``` cpp\n#include \"{relative}\"\n```", ""]
     title = None
     for comment, code in chunks(body):

@@ -1,4 +1,4 @@
-// What a pass keeps and shows: saved activations, lengths of rows, stacks by name, taps.
+// The state of a pass: saved activations, lengths of rows, names of stacks, taps.
 #include <fmt/format.h>
 
 #include <algorithm>
