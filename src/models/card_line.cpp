@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/model.h"
 #include "models/search_path.h"
 
 namespace heed {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/generate.h"
 #include "heed/tokenizer.h"
