@@ -15,6 +15,7 @@
 #include "inspect/answers/view.h"
 #include "inspect/choice.h"
 #include "inspect/evidence/flow_moves.h"
+#include "inspect/map/margins.h"
 #include "inspect/saved/held.h"
 #include "inspect/saved/saved_page.h"
 #include "inspect/session/carried.h"
@@ -56,6 +57,19 @@ TEST(ArraySession, AnswersForARectangularStackByItsName) {
                     "session: stack is self, expected cross (mine has no other)");
   EXPECT_HEED_ERROR(session.at({Stack::kCross, 2, 0}), ErrorCode::kNotFound,
                     "session: layer is 2, expected 0 to 1 (mine has 2 layers)");
+}
+
+TEST(ArraySession, TheRowsOfAHeadWithNanHaveNoSum) {
+  Arrays arrays;
+  arrays.q.data<float>()[2 * 8] = std::nanf("");  // head 0, query 2
+  const Session session = open_session(arrays.cross());
+  const LayerAttention& layer = session.at({Stack::kCross, 0, 0});
+  MarginsSweep sweep;
+  std::vector<Observer*> observers;
+  sweep.add_to(observers);
+  observe(layer.args(), layer.attended(), observers);
+  EXPECT_FALSE(sweep.margins(0).row_sum_error.has_value());
+  EXPECT_LT(sweep.margins(1).row_sum_error.value_or(1), 1e-5);
 }
 
 TEST(ArraySession, TheLogSumExpIsThatOfTheAttentionToTheBit) {

@@ -419,7 +419,7 @@ export interface Marginals {
   head: number;
   received: number[];
   keys_in_use: number[];
-  row_sum_error: number;
+  row_sum_error: number | null;
   largest?: number;
 }
 

@@ -78,6 +78,7 @@ void check_sinks(const std::vector<double>& sinks) {
 constexpr double kMostOfF32 = std::numeric_limits<float>::max();
 constexpr double kLeastOfF32 = std::numeric_limits<float>::min();
 constexpr double kMostScale = 0x1p127;
+constexpr double kMostSoftcap = 0x1p126;  // the inverse is a normal number
 
 void check_magnitudes(std::string_view what, const std::vector<double>& numbers, double most) {
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -89,9 +90,10 @@ void check_magnitudes(std::string_view what, const std::vector<double>& numbers,
 // Rejects numbers that are finite in double but infinite, or 0, in f32, in which scores are
 // computed.
 void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
-  if (!(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32)))
+  if (!(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostSoftcap)))
     fail("attention", "scores.softcap", scores.softcap,
-         fmt::format("0 for none, or {:.2g} to {:.2g} for scores of f32", kLeastOfF32, kMostOfF32));
+         fmt::format("0 for none, or {:.2g} to {:.2g} for scores of f32", kLeastOfF32,
+                     kMostSoftcap));
   check_magnitudes("scale", scores.scale, kMostScale);
   check_magnitudes("alibi", checked.slope, kMostOfF32);
   check_magnitudes("sink", checked.sink, kMostOfF32);

@@ -85,8 +85,7 @@ template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
   T* out = nullptr;             // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
-  bool in_pairs = false;        // queries are pairs of bf16
-  bool rounds_weights = false;  // weights and values are, too
+  bool rounds_weights = false;  // weights and values are pairs of bf16, as the queries are
 
   /// The output from a lane on, for many rows.
   T* out_of(int lane, std::int64_t columns) const {
@@ -188,14 +187,8 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.narrow();
   const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
-  tile.in_pairs = kHasPairs<T> && has_pairs(problem) && tile.few_rows() == 0;
   tile.rounds_weights =
       tile.in_pairs && may_round_weights(problem) && task.forward.out_low.data == nullptr;
-  if constexpr (kHasPairs<T>)
-    for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i) {
-      T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
-      pack_lines(problem.head_dim, strip, tile.width, tile.width, strip, tile.width);
-    }
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
@@ -255,9 +248,7 @@ void read_pairs(const ForwardTask<T>& task, bool rounds_weights, ForwardKeys<T>&
   if constexpr (kHasPairs<T>) {
     const AttentionProblem& problem = task.problem;
     const ForwardScratch<T>& s = task.scratch;
-    keys.k_pairs = {s.k_pairs, whole_lines(pairs_of(problem.head_dim))};
-    load_pairs_of_columns(problem, keys_of(problem), span_of(task, keys), keys.k_pairs.row,
-                          s.k_pairs);
+    keys.k_pairs = read_key_pairs(problem, span_of(task, keys), s.k_pairs);
     if (!rounds_weights) return read_values(task, keys);
     keys.v_pairs = {s.v_pairs, whole_lines(problem.value_dim)};
     load_pairs_of_keys(problem, span_of(task, keys), keys.v_pairs.row, s.v_pairs);
@@ -419,9 +410,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
 template <typename T>
 void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                     ForwardTile<T>& tile) {
-  const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row,
-                              tile.queries_of(patch.lane, task.problem.head_dim), tile.width,
-                              task.problem.head_dim};
+  const Factors<T> factors = score_factors(task.problem, keys.k, tile, patch);
   tile.softmax.start_top(patch);
   store_products<Multiply>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
                            tile.softmax.top + patch.lane);
@@ -433,9 +422,7 @@ template <typename T>
 void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                  Visible& visible, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
-  const Factors<T> factors = {keys.k_pairs.data + patch.key_begin * keys.k_pairs.row,
-                              keys.k_pairs.row, tile.queries_of(patch.lane, problem.head_dim),
-                              tile.width, pairs_of(problem.head_dim)};
+  const Factors<T> factors = score_factors(problem, keys.k_pairs, tile, patch);
   const bool steps = task.steps.any() && task.late_scale(tile) == nullptr;
   const bool plain = task.softmax() && !steps && !visible.partial();
   if (plain) tile.softmax.start_top(patch);

@@ -11,6 +11,7 @@
 
 #include "attention/sweep/few_rows-inl.h"
 #include "attention/sweep/keys-inl.h"
+#include "attention/sweep/pairs-inl.h"
 #include "attention/sweep/product-inl.h"
 #include "attention/sweep/steps-inl.h"
 
@@ -36,6 +37,7 @@ struct QueryTile {
   T* queries = nullptr;
   RowLanes<T> lanes;
   int width = kStripRows<T>;  // lanes of a strip that have memory
+  bool in_pairs = false;      // queries are pairs of bf16, [strip][pairs of D][width] of the memory
 
   /// If all rows are in one strip, keeps only the vectors that hold rows. With all four of AVX-512,
   /// 16 rows of 128 columns were 256 bytes apart, on a quarter of the sets of L1, and took 3 times
@@ -86,7 +88,7 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
   }
 }
 
-/// Reads the rows that `tile.rows` names.
+/// Reads the rows that `tile.rows` names, as pairs of bf16 where products take them.
 template <typename T>
 void read_queries(const AttentionProblem& problem, std::int64_t batch, bool steps, T* copy,
                   QueryTile<T>& tile) {
@@ -102,6 +104,20 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   for (int s = 0; s < tile.rows.segment_count; ++s)
     read_segment(problem, batch, tile.rows.segments[s], copy, tile);
   if (steps) tile.lanes.set(problem, batch, tile.rows);
+  tile.in_pairs = kHasPairs<T> && has_pairs(problem) && tile.few_rows() == 0;
+  if constexpr (kHasPairs<T>)
+    for (int i = 0; tile.in_pairs && i < strips_of<T>(rows); ++i) {
+      T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
+      pack_lines(problem.head_dim, strip, tile.width, tile.width, strip, tile.width);
+    }
+}
+
+/// Reads the keys of a tile as pairs of bf16.
+template <typename T>
+KeyRows<T> read_key_pairs(const AttentionProblem& problem, const KeySpan& span, T* copy) {
+  const std::int64_t width = whole_lines(pairs_of(problem.head_dim));
+  if constexpr (kHasPairs<T>) load_pairs_of_columns(problem, keys_of(problem), span, width, copy);
+  return {copy, width};
 }
 
 /// The visible pairs of a tile. For a full tile the words are not set.
@@ -131,15 +147,26 @@ struct Visible {
   }
 };
 
-/// Similarities of a patch of `tile` to the keys of a tile.
+/// The factors of the similarities of a patch of `tile` to the keys of a tile.
+template <typename T>
+Factors<T> score_factors(const AttentionProblem& problem, const KeyRows<T>& keys,
+                         const QueryTile<T>& tile, const Patch<T>& patch) {
+  return {keys.data + patch.key_begin * keys.row, keys.row,
+          tile.queries_of(patch.lane, problem.head_dim), tile.width,
+          tile.in_pairs ? pairs_of(problem.head_dim) : problem.head_dim};
+}
+
+/// Similarities of a patch of `tile` to the keys of a tile, which are pairs if the queries are.
 template <typename T>
 void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const QueryTile<T>& tile,
                   const Patch<T>& patch) {
-  const T* const queries = tile.queries_of(patch.lane, problem.head_dim);
-  const KeyRows<T> from = {keys.data + patch.key_begin * keys.row, keys.row};
   const Similarity kind = problem.score.similarity;
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
-  const Factors<T> factors = {from.data, from.row, queries, tile.width, problem.head_dim};
+  const Factors<T> factors = score_factors(problem, keys, tile, patch);
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs)
+      return store_products<MultiplyPairs>(patch.keys, patch.vectors, factors, patch.data,
+                                           patch.stride);
   if (tile.few_rows() > 0 && is_product &&
       scores_of_few_rows(tile.few_rows(), FactorRuns<T, T>(factors, patch.keys), patch.data,
                          patch.stride))

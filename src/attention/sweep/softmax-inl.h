@@ -265,16 +265,16 @@ struct RowLse {
   }
 };
 
-/// 1 / (1 + e^-z).
+/// 1 / (1 + e^-z); 0 where that is below the normal numbers.
 template <typename T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> z) {
   const Tag<T> d;
   const auto one = hn::Set(d, T{1});
   // e^88 is near the end of f32's range, and the sigmoid of -88 near its beginning.
-  constexpr T kMost = std::is_same_v<T, float> ? T(88) : T(709);
-  const auto limited = hn::Min(hn::Set(d, kMost), hn::Neg(z));
-  const auto power = exp(d, hn::IfThenElse(hn::IsNaN(z), z, limited));
-  return hn::Div(one, hn::Add(one, power));
+  const auto most = hn::Set(d, std::is_same_v<T, float> ? T(88) : T(709));
+  const auto minus = hn::Neg(z);
+  const auto power = exp(d, hn::IfThenElse(hn::IsNaN(z), z, hn::Min(most, minus)));
+  return hn::IfThenZeroElse(hn::Gt(minus, most), hn::Div(one, hn::Add(one, power)));
 }
 
 /// Turns scores into weights for a normaliser without a sum.

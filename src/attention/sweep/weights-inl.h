@@ -241,7 +241,9 @@ WeightTile compute_tile(const WeightTask<T>& task, const TilePlace& at, const Ke
   const int rows = task.queries.rows.rows;
   spell_out(rows, span.count, visible);
   const KeyRows<T> keys =
-      read_keys<T>(problem, span, true, whole_lines(problem.head_dim), scratch.k);
+      task.queries.in_pairs
+          ? read_key_pairs(problem, span, scratch.k)
+          : read_keys<T>(problem, span, true, whole_lines(problem.head_dim), scratch.k);
   for (int strip = 0; strip < strips_of<T>(rows); ++strip)
     compute_strip(task, at, keys, strip, kept, tile, visible);
   if (task.steps.bias)

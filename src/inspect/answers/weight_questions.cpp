@@ -131,7 +131,7 @@ EdgesAnswer answer_edges(const LiveSession& session, const EdgesRequest& request
 }
 
 MarginalsAnswer answer_marginals(const Place& place, const Margins& margins) {
-  return {place, margins.received, margins.keys_in_use, margins.row_sum_error};
+  return {place, margins.received, margins.keys_in_use, {margins.row_sum_error}};
 }
 
 CellAnswer answer_cell(const LiveSession& session, const Place& place, std::int64_t query,

@@ -36,8 +36,10 @@ void RowSumError::tile(State& state, const ObservedRows&, const ObservedTile& ti
 void RowSumError::merge(State& state, const ObservedRows& rows) {
   const auto& sum = static_cast<const BlockSums&>(state).sum;
   double& of_head = largest[static_cast<std::size_t>(rows.head)];
-  for (std::int64_t row = 0; row < rows.row_end - rows.row_begin; ++row)
-    of_head = std::max(of_head, std::abs(sum[static_cast<std::size_t>(row)] - 1));
+  for (std::int64_t row = 0; row < rows.row_end - rows.row_begin; ++row) {
+    const double error = std::abs(sum[static_cast<std::size_t>(row)] - 1);
+    if (std::isnan(error) || error > of_head) of_head = error;  // a NaN stays
+  }
 }
 
 void MarginsSweep::add_to(std::vector<Observer*>& observers) {
@@ -46,9 +48,10 @@ void MarginsSweep::add_to(std::vector<Observer*>& observers) {
 
 Margins MarginsSweep::margins(std::int64_t head) const {
   const std::span<const float> received = of_head(received_.received, head);
+  const double error = error_.largest[static_cast<std::size_t>(head)];
   Margins margins{.received = {received.begin(), received.end()},
                   .keys_in_use = {},
-                  .row_sum_error = error_.largest[static_cast<std::size_t>(head)]};
+                  .row_sum_error = std::isnan(error) ? std::nullopt : std::optional(error)};
   for (const float entropy : of_head(entropy_.entropy, head))
     margins.keys_in_use.push_back(std::exp(entropy));
   return margins;

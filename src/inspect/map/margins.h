@@ -10,9 +10,9 @@
 namespace heed {
 
 struct Margins {
-  std::vector<float> received;     // [Tk]: sum over queries
-  std::vector<float> keys_in_use;  // [Tq]: e^entropy of each row
-  double row_sum_error = 0;        // largest |sum - 1|
+  std::vector<float> received;               // [Tk]: sum over queries
+  std::vector<float> keys_in_use;            // [Tq]: e^entropy of each row
+  std::optional<double> row_sum_error = {};  // largest |sum - 1|; none if a row is NaN
 };
 
 /// Shows an observer only one head, or all of them.
@@ -43,8 +43,9 @@ class OfHead final : public Observer {
   std::optional<std::int64_t> head_;
 };
 
-/// The largest |sum - 1| of a head's rows. The observer `mass` has the sums of a class of keys:
-/// with one class of all keys it took 2.0 ms of a sweep of 10.1 (T = 2,048, two heads, one core).
+/// The largest |sum - 1| of a head's rows, NaN if a row is. The observer `mass` has the sums of a
+/// class of keys: with one class of all keys it took 2.0 ms of a sweep of 10.1 (T = 2,048, two
+/// heads, one core).
 class RowSumError final : public Observer {
  public:
   std::string_view name() const override { return "row_sum_error"; }

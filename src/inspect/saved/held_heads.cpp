@@ -64,7 +64,7 @@ HeldHeadAnswer held_head(const LiveSession& session, const Place& place) {
   return {.head = place.head,
           .received = packed(margins.received),
           .keys_in_use = packed(margins.keys_in_use),
-          .row_sum_error = margins.row_sum_error};
+          .row_sum_error = {margins.row_sum_error}};
 }
 
 void hold_scored(const LiveSession& session, const Place& place, int group, HeldLayerAnswer& held) {

@@ -35,7 +35,7 @@ struct HeldHeadAnswer {
   int head = 0, group = 0;
   double scale = 0;
   std::string q = {}, lse = {}, received = {}, keys_in_use = {};  // base64 of little-endian numbers
-  double row_sum_error = 0;
+  Nullable<double> row_sum_error = {};
   std::optional<std::string> overview = {};       // the whole matrix in one tile, if it is larger
   std::optional<HeldWeightsAnswer> weights = {};  // replaces scale, q and lse
   void describe(auto& field) const {

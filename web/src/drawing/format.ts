@@ -56,7 +56,7 @@ export function nats(value: number): string {
 
 /** A head's score in its chip's form: `prev .43`, `48.6 back`, `entropy 1.32`. */
 export function score(name: string, short: string, value: number): string {
-  if (name === 'distance') return distance(value);
+  if (name === 'distance') return Number.isNaN(value) ? `${short} NaN` : distance(value);
   if (name === 'without') return `${short} ${nats(value)}`;
   return `${short} ${name === 'entropy' ? fixed(value, 2) : shortWeight(value)}`;
 }

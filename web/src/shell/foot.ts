@@ -96,7 +96,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
       check.replaceChildren(...said());
       check.title = check.textContent!;
     }
-    else say(check, found ? [`every row${api.isDifference ? ' of A and of B' : ''} sums to 1 within ${bound(found.row_sum_error)}`,
+    else say(check, found ? [found.row_sum_error === null ? 'a row of this head is NaN' : `every row${api.isDifference ? ' of A and of B' : ''} sums to 1 within ${bound(found.row_sum_error)}`,
       ...found.largest === undefined ? [] : [`this file has the ${found.largest} largest weights of a row, and the mean of the others`]].join('; ') : '');
   };
   return {update, destroy: () => margins.stop(), save: saving.save};

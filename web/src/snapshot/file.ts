@@ -24,7 +24,7 @@ interface PackedHead {
   lse: Packed;         // f64 [queries]
   received: Packed;    // f32 [keys]
   keys_in_use: Packed; // f32 [queries]
-  row_sum_error: number;
+  row_sum_error: number | null;
   overview?: Packed;   // the tile of zoom 0, if it pools: u8
   weights?: PackedWeights;  // replaces scale, q and lse
 }
@@ -76,7 +76,7 @@ export interface HeldHead {
   largest?: number;    // exact weights per row; the others are their mean
   received: Float32Array;
   keysInUse: Float32Array;
-  rowSumError: number;
+  rowSumError: number | null;
   overview: Uint8Array | null;
 }
 

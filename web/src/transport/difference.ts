@@ -101,7 +101,7 @@ function marginalsOf(a: Marginals, b: Marginals): Marginals {
   const minus = (of: number[], other: number[]) => of.map((value, at) => value - other[at]!);
   return {
     ...a, received: minus(a.received, b.received), keys_in_use: minus(a.keys_in_use, b.keys_in_use),
-    row_sum_error: Math.max(a.row_sum_error, b.row_sum_error),
+    row_sum_error: a.row_sum_error === null || b.row_sum_error === null ? null : Math.max(a.row_sum_error, b.row_sum_error),
   };
 }
 
