@@ -242,6 +242,12 @@ struct FactorRuns {
 };
 
 #if HWY_TARGET != HWY_SCALAR
+/// Two columns of a key in bf16, which MultiplyPairs multiplies at once. Products with such keys
+/// count pairs of columns, and their queries are pairs, too.
+struct KeyPair {
+  std::uint16_t columns[2];
+};
+
 /// Keys that are transposed at once, in two vectors.
 constexpr int kKeysAtOnce = 2 * kLanes<float>;
 /// Vectors of keys that are multiplied at once, as many chains for each row: one row needs more.
@@ -257,7 +263,7 @@ constexpr std::int64_t kColumnsAtOnce = kWordsAtOnce<Key> * 4 / sizeof(Key);
 /// The columns of a row are a multiple of this.
 template <typename Key>
 constexpr std::int64_t kLeastColumns = 16 / sizeof(Key);
-/// Transposed keys: i8 becomes f32, 16-bit numbers keep their bits.
+/// Transposed keys: i8 becomes f32, 16-bit numbers and pairs keep their bits.
 template <typename Key>
 using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
 
@@ -277,6 +283,23 @@ HWY_INLINE void transpose_keys(const Factors<float, float>& p, std::int64_t firs
 }
 
 #if HWY_TARGET == HWY_AVX3
+/// The same for pairs: words of two columns are transposed, and the first one goes to the high
+/// half.
+template <int kColumn>
+HWY_INLINE void transpose_keys(const Factors<KeyPair, float>& p, std::int64_t first, std::int64_t x,
+                               float* to, const Nothing&) {
+  const Tag<float> d;
+#pragma GCC unroll 2
+  for (int g = 0; g < 2; ++g) {
+    Vec<float> words[8];
+    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, words);
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; ++u)
+      _mm512_store_si512(to + u * kColumn + g * kLanes<float>,
+                         _mm512_rol_epi32(_mm512_castps_si512(words[u].raw), 16));
+  }
+}
+
 /// The same for 16 bits: words of two columns are transposed, then the columns of both vectors of
 /// keys are separated.
 template <int kColumn, typename Key>
@@ -416,7 +439,12 @@ HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* queries, s
     for (int i = 0; i < kRows; ++i) {
       const auto query = hn::Set(d, queries[i]);
 #pragma GCC unroll 4
-      for (int g = 0; g < kVectors; ++g) sums[g][i] = add_product(key[g], query, sums[g][i]);
+      for (int g = 0; g < kVectors; ++g) {
+        if constexpr (std::is_same_v<Key, KeyPair>)
+          sums[g][i] = MultiplyPairs()(key[g], query, sums[g][i]);
+        else
+          sums[g][i] = add_product(key[g], query, sums[g][i]);
+      }
     }
   }
 }

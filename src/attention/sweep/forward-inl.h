@@ -444,20 +444,28 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const Patch<T>& patch,
                          [[maybe_unused]] const ForwardTile<T>& tile) {
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (std::is_same_v<T, float>)
-    with_rows(keys.stored_k, [&]<typename Key>(const Key*) HWY_ATTR {
-      const StoredRows& stored = keys.stored_k;
+  if constexpr (std::is_same_v<T, float>) {
+    const StoredRows& stored = keys.stored_k;
+    const std::int64_t columns = task.problem.head_dim;
+    // One element of a row is `of` columns.
+    const auto compute = [&]<typename Key>(const Key*, const float* queries, int of) HWY_ATTR {
       FactorRuns<Key, float> products;
       for (int i = 0; i < stored.count; ++i)
-        products.add({stored.rows<Key>(i), stored.row, tile.queries, tile.width,
-                      task.problem.head_dim, stored.scales_of(i)},
+        products.add({stored.rows<Key>(i), stored.row / of, queries, tile.width, columns / of,
+                      stored.scales_of(i)},
                      stored.runs[i].keys);
       if (kPrefetchesOwn)
-        prefetch_next(products, stored, keys.next_k, task.problem.head_dim);
+        prefetch_next(products, stored, keys.next_k, columns);
       else
         products.prefetch(keys.stored_v, task.problem.value_dim, 0);
       scores_of_few_rows(tile.few_rows(), products, patch.data, patch.stride);
-    });
+    };
+    if constexpr (kHasPairs<T>)
+      if (tile.few_in_pairs != nullptr && stored.row % 2 == 0 && stored.count > 0)
+        return compute(static_cast<const KeyPair*>(nullptr), tile.few_in_pairs, 2);
+    with_rows(stored,
+              [&]<typename Key>(const Key* none) HWY_ATTR { compute(none, tile.queries, 1); });
+  }
 #endif
 }
 
