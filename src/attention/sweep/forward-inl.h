@@ -59,6 +59,8 @@
 //   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes
 //   12 %, loading pairs 2 %. With out_low only q . k is in pairs: 1.4 times f32. Eight keys of e^x
 //   at once instead of four: +1 %. e^x with the steps of AVX2 (no vreduceps, no vscalefps): -1 %.
+// - Softcap as a rational function (steps-inl.h) instead of Highway's Tanh and two divisions, N =
+//   2,048, D = 64: from 77 to 90 % of the speed without a softcap, with AVX2 from 70 to 84 %.
 #if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FORWARD_INL_H
 #undef HEED_SWEEP_FORWARD_INL_H
