@@ -165,6 +165,29 @@ TEST_P(SimdAttention, GivesFewRowsTheSameBitsForEveryHeadSize) {
   }
 }
 
+// Also where a CPU multiplies bf16 in pairs, of rows that begin at any number.
+TEST(SimdAttentionOfBf16, FewRowsHaveTheScoresOfF32) {
+  for (const std::int64_t size : {8, 16, 24, 40, 72, 128})
+    for (const std::int64_t beyond : {0, 1}) {
+      const auto narrow = [&](const Shape& shape, std::uint32_t stream) {
+        return Tensor::converted(normal(shape, stream), DType::kBF16);
+      };
+      const Tensor k = narrow({1, 2, 100, size + beyond}, 2), v = narrow({1, 2, 100, 24}, 3);
+      const ConstView keys = ConstView(k).slice(3, beyond, beyond + size);
+      const Tensor k_f32 = Tensor::converted(keys, DType::kF32);
+      const Tensor v_f32 = Tensor::converted(v, DType::kF32);
+      for (const std::int64_t heads : {2, 4})
+        for (const std::int64_t rows : {1, 2, 3, 4}) {
+          const Tensor q = narrow({1, heads, rows, size}, 1);
+          const Tensor q_f32 = Tensor::converted(q, DType::kF32);
+          const Scores scores = {.scale = {.25}};
+          const Attended found = attention({.q = q, .keys = {keys, v}, .scores = scores});
+          const Attended wanted = attention({.q = q_f32, .keys = {k_f32, v_f32}, .scores = scores});
+          EXPECT_TRUE(test::same_bits(found.lse, wanted.lse)) << size << beyond << heads << rows;
+        }
+    }
+}
+
 TEST_P(SimdAttention, AMaskedKeyHasNoInfluenceEvenIfItIsNotANumber) {
   const Attended clean = attention(args(Mask::causal()));
   set_row(k, 169, kNan);  // only the last query sees the last key
