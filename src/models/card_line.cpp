@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "heed/error.h"
+#include "heed/tokenizer.h"
 #include "models/search_path.h"
 
 namespace heed {
