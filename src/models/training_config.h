@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// What a model is trained for; decides which families fit.
+/// The task that a model is trained for; decides which families fit.
 enum class TrainedFor : std::uint8_t {
   kNextToken,     // decoders
   kMaskedToken,   // encoders

@@ -273,38 +273,27 @@ template <typename Key>
 using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
 
 /// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column * kColumn + key].
-template <int kColumn>
-HWY_INLINE void transpose_keys(const Factors<float, float>& p, std::int64_t first, std::int64_t x,
+/// Of a pair the first column goes to the high half.
+template <int kColumn, typename Key>
+  requires(sizeof(Key) == 4)
+HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
                                float* to, const Nothing&) {
   const Tag<float> d;
+  const hn::RebindToUnsigned<Tag<float>> words;
 #pragma GCC unroll 2
   for (int g = 0; g < 2; ++g) {
-    Vec<float> columns[kWordsAtOnce<float>];
+    Vec<float> columns[kWordsAtOnce<Key>];
     load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, columns);
 #pragma GCC unroll 8
-    for (int u = 0; u < kWordsAtOnce<float>; ++u)
+    for (int u = 0; u < kWordsAtOnce<Key>; ++u) {
+      if constexpr (std::is_same_v<Key, KeyPair>)
+        columns[u] = hn::BitCast(d, hn::RotateRight<16>(hn::BitCast(words, columns[u])));
       hn::Store(columns[u], d, to + u * kColumn + g * kLanes<float>);
+    }
   }
 }
 
 #if HWY_TARGET == HWY_AVX3
-/// The same for pairs: words of two columns are transposed, and the first one goes to the high
-/// half.
-template <int kColumn>
-HWY_INLINE void transpose_keys(const Factors<KeyPair, float>& p, std::int64_t first, std::int64_t x,
-                               float* to, const Nothing&) {
-  const Tag<float> d;
-#pragma GCC unroll 2
-  for (int g = 0; g < 2; ++g) {
-    Vec<float> words[8];
-    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, words);
-#pragma GCC unroll 8
-    for (int u = 0; u < 8; ++u)
-      _mm512_store_si512(to + u * kColumn + g * kLanes<float>,
-                         _mm512_rol_epi32(_mm512_castps_si512(words[u].raw), 16));
-  }
-}
-
 /// The same for 16 bits: words of two columns are transposed, then the columns of both vectors of
 /// keys are separated.
 template <int kColumn, typename Key>

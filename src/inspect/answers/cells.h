@@ -51,7 +51,7 @@ struct SweepAnswer {
 struct MarginalsAnswer {
   Place place = {};
   std::vector<float> received = {}, keys_in_use = {};
-  Nullable<double> row_sum_error = {};  // null: a row is NaN
+  Nullable<double> row_sum_error = {};       // null: a row is NaN
   std::optional<std::int64_t> largest = {};  // in a saved page: weights stored per row
   void describe(auto& field) const {
     describe_place(field, place);
