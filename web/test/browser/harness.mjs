@@ -1,6 +1,7 @@
 // Starts heed serve and a browser for a test file, and ends both.
 // HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: that of model.mjs); CHROMIUM a browser.
 // HEED_PAGE_LATE: milliseconds. Each request waits a random time below it, which shows tests that do not wait.
+// HEED_PAGE_READY: set, a new session is answered for when its pass has ended, which shows tests that count on a slow pass.
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
@@ -149,6 +150,21 @@ async function holdRequests(page) {
   });
 }
 
+/** HEED_PAGE_READY: answers for a new session when its pass has ended. */
+async function holdSessions(page) {
+  if (!process.env.HEED_PAGE_READY) return;
+  await page.route('**/api/v1/sessions', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    const response = await route.fetch({timeout: 0});
+    let info = await response.json();
+    while (info.state === 'running') {
+      await sleep(20);
+      info = await (await page.request.get(`${route.request().url()}/${info.session}`)).json();
+    }
+    return route.fulfill({response, json: info}).catch(() => undefined);
+  });
+}
+
 /** A page may replace elements between the moment when `evaluateAll` finds them and the moment when it reads them, which then
  * have no size: they are found again. */
 function readWhatIsThere(page) {
@@ -214,6 +230,7 @@ export function withPages(served = {}) {
     countRequests(page);
     await serveDist(page);
     await holdRequests(page);
+    await holdSessions(page);
     page.on('request', (request) => state.requests.push(request.url()));
     page.on('pageerror', (error) => state.problems.push(String(error)));
     return page;
