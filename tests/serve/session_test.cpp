@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "serve/served.h"
+#include "support/counting_model.h"
 
 namespace heed {
 namespace {
@@ -174,15 +175,21 @@ TEST(ServerSession, AnswersBeginWithTheirStack) {
 }
 
 TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
-  const Served served(test::served_options(), test::long_model());
+  test::Counted counted(test::served_model(2, 512));
+  const Served served(test::served_options(), counted.model);
   httplib::Client client = served.client();
-  const json old = json::parse(post_text(client, test::text_of(4000))->body);
-  const auto answer =
-      post(client, json({{"text", "the cat"}, {"replaces", old["session"]}}).dump());
-  ASSERT_EQ(answer->status, 201);
-  expect_error(client.Get(path_of(old)), 404, "unknown_session");
+  json replacing;
+  {
+    const auto held = counted.hold();
+    const json old = json::parse(post_text(client, test::text_of(400))->body);
+    const auto answer =
+        post(client, json({{"text", "the cat"}, {"replaces", old["session"]}}).dump());
+    ASSERT_EQ(answer->status, 201);
+    expect_error(client.Get(path_of(old)), 404, "unknown_session");
+    replacing = json::parse(answer->body);
+  }
   const json fresh = served.open("the cat");
-  EXPECT_EQ(fresh["session"], json::parse(answer->body)["session"]);
+  EXPECT_EQ(fresh["session"], replacing["session"]);
   // A session whose pass has ended stays: dropping it would save nothing.
   post(client, json({{"text", "the mat"}, {"replaces", fresh["session"]}}).dump());
   EXPECT_EQ(client.Get(path_of(fresh))->status, 200);

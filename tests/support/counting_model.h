@@ -1,4 +1,4 @@
-// A model that counts its passes, and its tokenizer's calls.
+// A model that counts its passes, which a test can hold, and its tokenizer's calls.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,13 @@ namespace heed::test {
 
 class CountingModel final : public Model {
  public:
-  CountingModel(std::unique_ptr<Model> model, std::atomic<int>& passes)
-      : model_(std::move(model)), passes_(passes) {}
+  CountingModel(std::unique_ptr<Model> model, std::atomic<int>& passes,
+                const std::atomic<bool>& held)
+      : model_(std::move(model)), passes_(passes), held_(held) {}
   const ModelInfo& info() const override { return model_->info(); }
   Tensor forward(const Batch& batch, Run& run) const override {
     ++passes_;
+    held_.wait(true);
     return model_->forward(batch, run);
   }
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
@@ -32,6 +34,7 @@ class CountingModel final : public Model {
  private:
   std::unique_ptr<Model> model_;
   std::atomic<int>& passes_;
+  const std::atomic<bool>& held_;
 };
 
 class CountingTokenizer final : public Tokenizer {
@@ -62,16 +65,33 @@ class CountingTokenizer final : public Tokenizer {
   std::atomic<int>& calls_;
 };
 
+/// While it lives, passes wait.
+class HeldPasses {
+ public:
+  explicit HeldPasses(std::atomic<bool>& held) : held_(held) { held_ = true; }
+  ~HeldPasses() {
+    held_ = false;
+    held_.notify_all();
+  }
+  HeldPasses(const HeldPasses&) = delete;
+  HeldPasses& operator=(const HeldPasses&) = delete;
+
+ private:
+  std::atomic<bool>& held_;
+};
+
 class Counted {
   std::atomic<int> passes_ = 0;
+  std::atomic<bool> held_ = false;
   std::atomic<int> encodings_ = 0;
 
  public:
   explicit Counted(LoadedModel counted) : model(std::move(counted)) {
-    model.model = std::make_unique<CountingModel>(std::move(model.model), passes_);
+    model.model = std::make_unique<CountingModel>(std::move(model.model), passes_, held_);
     model.tokenizer = std::make_unique<CountingTokenizer>(std::move(model.tokenizer), encodings_);
   }
   int passes() const { return passes_; }
+  HeldPasses hold() { return HeldPasses(held_); }
   int encodings() const { return encodings_; }
 
   LoadedModel model;
