@@ -273,7 +273,7 @@ template <typename Key>
 using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
 
 /// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column * kColumn + key].
-/// Of a pair the first column goes to the high half.
+/// The first column of a pair goes to the high half.
 template <int kColumn, typename Key>
   requires(sizeof(Key) == 4)
 HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,

@@ -86,8 +86,9 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;             // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
-  bool rounds_weights = false;  // weights and values are pairs of bf16, as the queries are
+  T* out = nullptr;                 // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
+  bool rounds_weights = false;      // weights and values are pairs of bf16, as the queries are
+  const T* few_in_pairs = nullptr;  // few queries as pairs, too: [pairs of D][width]
 
   /// The output from a lane on, for many rows.
   T* out_of(int lane, std::int64_t columns) const {
@@ -191,6 +192,14 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
   tile.rounds_weights =
       tile.in_pairs && may_round_weights(problem) && task.forward.out_low.data == nullptr;
+  tile.few_in_pairs = nullptr;
+  if constexpr (kHasPairs<T>)
+    if (has_pairs(problem) && !tile.in_pairs) {  // few rows leave room behind them
+      static_assert(3 * kLanes<T> <= 2 * kTileRows);
+      T* const behind = tile.queries + problem.head_dim * tile.width;
+      pack_lines(problem.head_dim, tile.queries, tile.width, tile.width, behind, tile.width);
+      tile.few_in_pairs = behind;
+    }
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
@@ -463,7 +472,7 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
       scores_of_few_rows(tile.few_rows(), products, patch.data, patch.stride);
     };
     if constexpr (kHasPairs<T>)
-      if (tile.few_in_pairs != nullptr && stored.row % 2 == 0 && stored.count > 0)
+      if (tile.few_in_pairs != nullptr && stored.row % 2 == 0)
         return compute(static_cast<const KeyPair*>(nullptr), tile.few_in_pairs, 2);
     with_rows(stored,
               [&]<typename Key>(const Key* none) HWY_ATTR { compute(none, tile.queries, 1); });

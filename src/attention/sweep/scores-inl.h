@@ -38,7 +38,6 @@ struct QueryTile {
   RowLanes<T> lanes;
   int width = kStripRows<T>;  // lanes of a strip that have memory
   bool in_pairs = false;      // queries are pairs of bf16, [strip][pairs of D][width] of the memory
-  const T* few_in_pairs = nullptr;  // few queries in pairs as well, [pairs of D][width]
 
   /// If all rows are in one strip, keeps only the vectors that hold rows. With all four of AVX-512,
   /// 16 rows of 128 columns were 256 bytes apart, on a quarter of the sets of L1, and took 3 times
@@ -105,23 +104,12 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   for (int s = 0; s < tile.rows.segment_count; ++s)
     read_segment(problem, batch, tile.rows.segments[s], copy, tile);
   if (steps) tile.lanes.set(problem, batch, tile.rows);
-  if constexpr (kHasPairs<T>) {
-    const auto pack = [&](const T* from, T* to) HWY_ATTR {
-      pack_lines(problem.head_dim, from, tile.width, tile.width, to, tile.width);
-    };
-    tile.in_pairs = has_pairs(problem) && tile.few_rows() == 0;
+  tile.in_pairs = kHasPairs<T> && has_pairs(problem) && tile.few_rows() == 0;
+  if constexpr (kHasPairs<T>)
     for (int i = 0; tile.in_pairs && i < strips_of<T>(rows); ++i) {
       T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
-      pack(strip, strip);
+      pack_lines(problem.head_dim, strip, tile.width, tile.width, strip, tile.width);
     }
-    tile.few_in_pairs = nullptr;
-    if (has_pairs(problem) && !tile.in_pairs) {  // few rows leave room behind them
-      static_assert(3 * kLanes<T> <= 2 * kTileRows);
-      T* const behind = tile.queries + problem.head_dim * tile.width;
-      pack(tile.queries, behind);
-      tile.few_in_pairs = behind;
-    }
-  }
 }
 
 /// Reads the keys of a tile as pairs of bf16.
