@@ -304,7 +304,7 @@ std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
                                std::string_view text);
 
 // -------------------------------------------------------------------------------------------------
-// What a model's folder asks for.
+// The settings of generation in a model's folder.
 
 /// The content of a folder's generation_config.json; members that are missing or null are empty.
 struct GenerationConfig {
