@@ -95,6 +95,18 @@ bool multiplies_bf16_fast() {
 #endif
 }
 
+bool multiplies_bytes_in_fours() {
+#if defined(__x86_64__)
+  static const bool has = [] {
+    __builtin_cpu_init();
+    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512vnni") != 0;
+  }();
+  return has;
+#else
+  return false;
+#endif
+}
+
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

@@ -24,6 +24,10 @@ std::int64_t highway_targets();
 /// have half the rate of f32.
 bool multiplies_bf16_fast();
 
+/// Whether this CPU sums four products of bytes in one instruction (AVX512-VNNI). $HEED_ISA must
+/// allow more than avx512.
+bool multiplies_bytes_in_fours();
+
 /// The system's name for it ("AMD EPYC 9575F 64-Core Processor"), or "unknown CPU".
 std::string cpu_name();
 

@@ -9,6 +9,8 @@
 //   1 bit   eight fours, in the same way
 //   8 bits  one four, 128 more than the i8
 // A code of 5 bits is split into 4 and 1, one of 6 bits into 4 and 2, one of 3 bits into 2 and 1.
+// Rows of words lie in the order in which a product reads them, so that the CPU prefetches them:
+// single bits, then for each half of the slab its pairs of bits and its nibbles.
 // So for every type, a shift and a mask turn a vector of words into bytes, which are converted to
 // floats. A panel is as large as its blocks, for Q2_K a fifth larger.
 #pragma once
@@ -33,10 +35,21 @@ inline bool fills_bytes(const BlockType& type) {
   return type.code_bits == 8 || type.values != nullptr;
 }
 
-/// Rows of words with 4, 2 and 1 bits of each code.
+/// Which parts of a code of fewer than 8 bits have words of their own: 4, 2 and 1 bits.
 constexpr bool has_nibbles(int code_bits) { return code_bits >= 4 && code_bits <= 6; }
-constexpr bool has_pairs_of_bits(int code_bits) { return code_bits != 8 && code_bits % 4 >= 2; }
+constexpr bool has_pairs_of_bits(int code_bits) { return code_bits % 4 >= 2; }
 constexpr bool has_single_bits(int code_bits) { return code_bits % 2 == 1; }
+
+/// The rows of words in a slab that hold the four codes numbered `four`. Single bits have row 0.
+struct WordRows {
+  int nibbles, pairs;
+};
+constexpr WordRows word_rows(int code_bits, int four) {
+  const int pair_rows = has_pairs_of_bits(code_bits) ? 1 : 0;  // of half a slab
+  const int half = (has_nibbles(code_bits) ? 2 : 0) + pair_rows;
+  const int first = (has_single_bits(code_bits) ? 1 : 0) + four / 4 * half;
+  return {.nibbles = first + pair_rows + four / 2 % 2, .pairs = first};
+}
 
 /// Sizes of a panel's parts in bytes.
 struct BlockLayout {

@@ -90,17 +90,17 @@ HWY_INLINE hn::Vec<Words> four_of(const char* words) {
     return hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(words) + index * kPanelColumns);
   };
   if constexpr (kBits == 8) return row(kFour);
-  constexpr int kNibble = has_nibbles(kBits) ? 4 : 0;  // its bits, and its rows of words
-  constexpr int kPairRows = has_pairs_of_bits(kBits) ? 2 : 0;
+  constexpr WordRows kRows = word_rows(kBits, kFour);
+  constexpr int kNibbleBits = has_nibbles(kBits) ? 4 : 0;
   auto codes = hn::Zero(d);
-  if constexpr (kNibble > 0)
-    codes = hn::And(moved<-(kFour % 2 * 4)>(row(kFour / 2)), hn::Set(d, 0x0F0F0F0FU));
-  if constexpr (kPairRows > 0)
-    codes = hn::Or(codes, hn::And(moved<kNibble - kFour % 4 * 2>(row(kNibble + kFour / 4)),
-                                  hn::Set(d, 0x03030303U << kNibble)));
+  if constexpr (has_nibbles(kBits))
+    codes = hn::And(moved<-(kFour % 2 * 4)>(row(kRows.nibbles)), hn::Set(d, 0x0F0F0F0FU));
+  if constexpr (has_pairs_of_bits(kBits))
+    codes = hn::Or(codes, hn::And(moved<kNibbleBits - kFour % 4 * 2>(row(kRows.pairs)),
+                                  hn::Set(d, 0x03030303U << kNibbleBits)));
   if constexpr (has_single_bits(kBits))
-    codes = hn::Or(codes, hn::And(moved<kBits - 1 - kFour>(row(kNibble + kPairRows)),
-                                  hn::Set(d, 0x01010101U << (kBits - 1))));
+    codes = hn::Or(
+        codes, hn::And(moved<kBits - 1 - kFour>(row(0)), hn::Set(d, 0x01010101U << (kBits - 1))));
   return codes;
 }
 

@@ -23,36 +23,43 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "base/machine.h"
 #include "ops/kernels/matmul_blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-// Sums of neighbouring products in 16 bits; without vectors, whole sums.
-#if HWY_TARGET == HWY_SCALAR
-using PairSums = hn::Vec<Ints>;
-HWY_INLINE PairSums byte_pairs(hn::Vec<Words> codes, hn::Vec<Words> a) {
-  std::int32_t sum = 0;
+// Sums of the four products of words, in 32 bits: with AVX512-VNNI, and without vectors.
+using WholeSums = hn::Vec<Ints>;
+HWY_INLINE WholeSums whole_sums(WholeSums sums) { return sums; }
+HWY_INLINE void add_bytes(WholeSums& sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
+#if HWY_TARGET == HWY_AVX3
+  asm("vpdpbusd %2, %1, %0" : "+v"(sums.raw) : "v"(codes.raw), "v"(a.raw));
+#elif HWY_TARGET == HWY_SCALAR
+  std::int32_t sum = hn::GetLane(sums);
   for (int shift = 0; shift < 32; shift += 8)
     sum += static_cast<std::int32_t>(hn::GetLane(codes) >> shift & 255) *
            static_cast<std::int8_t>(hn::GetLane(a) >> shift & 255);
-  return hn::Set(Ints(), sum);
+  sums = hn::Set(Ints(), sum);
+#endif
 }
-HWY_INLINE PairSums add_byte_pairs(PairSums sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
-  return hn::Add(sums, byte_pairs(codes, a));
+HWY_INLINE void set_bytes(WholeSums& sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
+  sums = hn::Zero(Ints());
+  add_bytes(sums, codes, a);
 }
-HWY_INLINE hn::Vec<Ints> whole_sums(PairSums sums) { return sums; }
-#else
+
+#if HWY_TARGET != HWY_SCALAR
+// Sums of two neighbouring products each, in 16 bits.
 using Shorts = hn::Repartition<std::int16_t, Floats>;
 using PairSums = hn::Vec<Shorts>;
-HWY_INLINE PairSums byte_pairs(hn::Vec<Words> codes, hn::Vec<Words> a) {
+HWY_INLINE void set_bytes(PairSums& sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  PairSums pairs;  // as inline assembly: of the intrinsics, g++ 12 makes trees that it spills
-  asm("vpmaddubsw %2, %1, %0" : "=v"(pairs.raw) : "v"(codes.raw), "v"(a.raw));
-  return pairs;
+  // As inline assembly: of the intrinsics, g++ 12 makes trees that it spills.
+  asm("vpmaddubsw %2, %1, %0" : "=v"(sums.raw) : "v"(codes.raw), "v"(a.raw));
 #else
   const Shorts d;
   const hn::RebindToUnsigned<Shorts> unsigned_d;
@@ -61,25 +68,25 @@ HWY_INLINE PairSums byte_pairs(hn::Vec<Words> codes, hn::Vec<Words> a) {
   const auto first = hn::BitCast(d, hn::And(of_codes, hn::Set(unsigned_d, 0xFF)));
   const auto second = hn::BitCast(d, hn::ShiftRight<8>(of_codes));
   const auto firsts = hn::Mul(first, hn::ShiftRight<8>(hn::ShiftLeft<8>(of_a)));
-  return hn::Add(firsts, hn::Mul(second, hn::ShiftRight<8>(of_a)));
+  sums = hn::Add(firsts, hn::Mul(second, hn::ShiftRight<8>(of_a)));
 #endif
 }
-HWY_INLINE PairSums add_byte_pairs(PairSums sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+HWY_INLINE void add_bytes(PairSums& sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
   PairSums pairs;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   asm("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
       : "+v"(sums.raw), "=&v"(pairs.raw)
       : "v"(codes.raw), "v"(a.raw));
-  return sums;
 #else
-  return hn::Add(sums, byte_pairs(codes, a));
+  set_bytes(pairs, codes, a);
+  sums = hn::Add(sums, pairs);
 #endif
 }
-HWY_INLINE hn::Vec<Ints> whole_sums(PairSums sums) {
+HWY_INLINE WholeSums whole_sums(PairSums sums) {
 #if HWY_TARGET == HWY_AVX3
-  return hn::Vec<Ints>{_mm512_madd_epi16(sums.raw, _mm512_set1_epi16(1))};
+  return WholeSums{_mm512_madd_epi16(sums.raw, _mm512_set1_epi16(1))};
 #elif HWY_TARGET == HWY_AVX2
-  return hn::Vec<Ints>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))};
+  return WholeSums{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))};
 #else
   const auto pairs = hn::BitCast(Ints(), sums);
   return hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs));
@@ -87,18 +94,40 @@ HWY_INLINE hn::Vec<Ints> whole_sums(PairSums sums) {
 }
 #endif
 
+// The first products of a sum are not added to zeros.
+template <typename Sums>
+HWY_INLINE void sum_bytes(bool first, Sums& sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
+  first ? set_bytes(sums, codes, a) : add_bytes(sums, codes, a);
+}
+
+// Calls `use` with the type of sums that is fastest on this CPU. Both give the same bits.
+template <typename Use>
+void with_sums(const Use& use) {
+#if HWY_TARGET == HWY_SCALAR
+  use(std::type_identity<WholeSums>());
+#else
+  if constexpr (HWY_TARGET == HWY_AVX3)
+    if (multiplies_bytes_in_fours()) return use(std::type_identity<WholeSums>());
+  use(std::type_identity<PairSums>());
+#endif
+}
+
 // How codes are summed: by slab, or, if a type has groups of 16 or codes of 5 bits, by half a slab.
 template <int kBits>
-struct SummingOf {
-  static constexpr int kGroups = kBits == 4 ? 1 : 2;
-  static constexpr int kChunk = kBits == 4 ? 8 : kBits == 6 ? 2 : 4;  // fours per sum in 16 bits
-};
-template <int kOfGroups, int kOfChunk>
+constexpr int kGroupsOf = kBits == 4 ? 1 : 2;
+template <int kBits, typename OfFours>
 struct Summing {
-  static constexpr int kGroups = kOfGroups, kChunk = kOfChunk;
+  using Sums = OfFours;
+  static constexpr int kGroups = kGroupsOf<kBits>;
+  static constexpr int kOfGroup = kFours / kGroups;                     // fours
+  static constexpr int kFitting = kBits == 4 ? 8 : kBits == 6 ? 2 : 4;  // in 16 bits
+  static constexpr int kChunk = std::is_same_v<Sums, WholeSums> ? kOfGroup : kFitting;
 };
 
-constexpr int kTileRows = HWY_TARGET == HWY_SCALAR ? 1 : 4;
+template <typename Sums>
+constexpr int kTileRows = HWY_TARGET == HWY_SCALAR          ? 1
+                          : std::is_same_v<Sums, WholeSums> ? 6
+                                                            : 4;
 
 struct OpenSlab {
   std::uint32_t words[kFours][kPanelColumns];
@@ -122,7 +151,7 @@ HWY_INLINE void open_slab(const BlockType& type, const BlockLayout& layout, cons
   const Floats d;
   for (int j = 0; j < kVectors; ++j) {
     const int column = j * kVectorLanes;
-    for (int group = 0; group < SummingOf<kBits>::kGroups; ++group) {
+    for (int group = 0; group < kGroupsOf<kBits>; ++group) {
       const int own = type.group < kSlabDepth ? group : 0;
       const Line line = line_of(type, layout, block, slab, own, j);
       hn::StoreU(line.scale, d, to.scale[group] + column);
@@ -138,29 +167,27 @@ template <typename S, int kRows>
 HWY_INLINE void sum_group(const OpenSlab& slab, const std::int8_t* a, int group,
                           hn::Vec<Ints> (&wholes)[kRows][kVectors]) {
   const Words d;
-  constexpr int kOfGroup = kFours / S::kGroups;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kVectors; ++j) wholes[i][j] = hn::Zero(Ints());
-  for (int chunk = 0; chunk < kOfGroup; chunk += S::kChunk) {
-    PairSums sums[kRows][kVectors];
+  for (int chunk = 0; chunk < S::kOfGroup; chunk += S::kChunk) {
+    typename S::Sums sums[kRows][kVectors];
 #pragma GCC unroll 8
     for (int of_chunk = 0; of_chunk < S::kChunk; ++of_chunk) {
-      const int four = group * kOfGroup + chunk + of_chunk;
+      const int four = group * S::kOfGroup + chunk + of_chunk;
       hn::Vec<Words> codes[kVectors];
       for (int j = 0; j < kVectors; ++j)
         codes[j] = hn::LoadU(d, slab.words[four] + j * kVectorLanes);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
         std::uint32_t word;
         std::memcpy(&word, a + i * kPieceDepth + 4 * four, sizeof word);
         const auto four_of_a = hn::Set(d, word);
         for (int j = 0; j < kVectors; ++j)
-          sums[i][j] = of_chunk == 0 ? byte_pairs(codes[j], four_of_a)
-                                     : add_byte_pairs(sums[i][j], codes[j], four_of_a);
+          sum_bytes(of_chunk == 0, sums[i][j], codes[j], four_of_a);
       }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i)
       for (int j = 0; j < kVectors; ++j)
         wholes[i][j] = hn::Add(wholes[i][j], whole_sums(sums[i][j]));
@@ -180,7 +207,7 @@ HWY_NOINLINE void bytes_tile(const BytesByCodes& p, const OpenSlab* open, std::i
     for (int group = 0; group < S::kGroups; ++group) {
       hn::Vec<Ints> wholes[kRows][kVectors];
       sum_group<S, kRows>(open[slab], a + slab * kSlabDepth, group, wholes);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
         const RoundedSlab& own = of_a[i * kPieceSlabs + slab];
         const Vector scale = hn::Set(d, own.scale);
@@ -199,9 +226,9 @@ HWY_NOINLINE void bytes_tile(const BytesByCodes& p, const OpenSlab* open, std::i
                piece == 0 && p.bias != nullptr ? p.bias + column : nullptr, piece > 0);
 }
 
-template <int kBits>
+template <int kBits, typename Sums>
 void multiply_bytes_of(const BytesByCodes& p) {
-  using S = Summing<SummingOf<kBits>::kGroups, SummingOf<kBits>::kChunk>;
+  using S = Summing<kBits, Sums>;
   alignas(kCacheLine) OpenSlab open[kPieceSlabs];
   const BlockLayout layout(*p.type, kPanelColumns);
   const std::int64_t all = p.depth / kSlabDepth;
@@ -214,15 +241,16 @@ void multiply_bytes_of(const BytesByCodes& p) {
         open_slab<kBits>(*p.type, layout, panel + slab / layout.slabs * layout.block,
                          slab % layout.slabs, open[slab - first]);
       std::int64_t row = 0;
-      for (; row + kTileRows <= p.rows; row += kTileRows)
-        bytes_tile<S, kTileRows>(p, open, piece, slabs, row, column);
+      for (; row + kTileRows<Sums> <= p.rows; row += kTileRows<Sums>)
+        bytes_tile<S, kTileRows<Sums>>(p, open, piece, slabs, row, column);
       for (; row < p.rows; ++row) bytes_tile<S, 1>(p, open, piece, slabs, row, column);
     }
 }
 
 void multiply_bytes(const BytesByCodes& p) {
   with_bits(*p.type, [&](auto bits) {
-    if constexpr (bits < 8) multiply_bytes_of<bits>(p);
+    if constexpr (bits < 8)
+      with_sums([&](auto sums) { multiply_bytes_of<bits, typename decltype(sums)::type>(p); });
   });
 }
 

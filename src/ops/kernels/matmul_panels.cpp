@@ -45,7 +45,7 @@ void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column
 // The words of 32 codes of one column, `columns` apart (block_panels.h).
 void pack_codes(const std::uint8_t* codes, int code_bits, std::int64_t columns,
                 std::uint32_t* words) {
-  constexpr std::int64_t kFours = kSlabDepth / 4;
+  constexpr int kFours = kSlabDepth / 4;
   std::uint32_t fours[kFours];
   std::memcpy(fours, codes, sizeof fours);
   if (code_bits == 8) {
@@ -55,26 +55,20 @@ void pack_codes(const std::uint8_t* codes, int code_bits, std::int64_t columns,
     }
     return;
   }
-  // `width` bits of each code, from bit `first` on.
-  const auto put = [&](int width, int first, std::uint32_t mask) {
-    const int held = 8 / width;
-    for (int four = 0; four < kFours; four += held) {
-      std::uint32_t word = 0;
-      for (int i = 0; i < held; ++i) word |= (fours[four + i] >> first & mask) << width * i;
-      *words = word;
-      words += columns;
+  for (int row = 0; row < code_bits; ++row) words[row * columns] = 0;
+  for (int four = 0; four < kFours; ++four) {
+    const cpu::WordRows rows = cpu::word_rows(code_bits, four);
+    std::uint32_t left = fours[four];
+    if (cpu::has_nibbles(code_bits)) {
+      words[rows.nibbles * columns] |= (left & 0x0F0F0F0FU) << four % 2 * 4;
+      left >>= 4;
     }
-  };
-  int done = 0;
-  if (cpu::has_nibbles(code_bits)) {
-    put(4, 0, 0x0F0F0F0FU);
-    done = 4;
+    if (cpu::has_pairs_of_bits(code_bits)) {
+      words[rows.pairs * columns] |= (left & 0x03030303U) << four % 4 * 2;
+      left >>= 2;
+    }
+    if (cpu::has_single_bits(code_bits)) words[0] |= (left & 0x01010101U) << four;
   }
-  if (cpu::has_pairs_of_bits(code_bits)) {
-    put(2, done, 0x03030303U);
-    done += 2;
-  }
-  if (cpu::has_single_bits(code_bits)) put(1, done, 0x01010101U);
 }
 
 // Column `j` of one block of a panel.

@@ -19,6 +19,18 @@
 // Reading one panel after the other, prefetched 4,096 bytes ahead to L2, took 7 % (Q4_0) and 16 %
 // (Q6_K) less time than three panels side by side, prefetched to L1.
 //
+// One thread of a Zen 5, 2,048 x 5,632, weights from memory, GB/s, of 29 to 31 that reading gives,
+// with AVX-512: bytes summed in pairs and prefetched; in fours (AVX512-VNNI); words in the order of
+// their use; not prefetched, one panel after the other:
+//
+//   Q4_0   21   21   21   28        Q6_K   15   17   17   26
+//   Q4_K   14   16   16   25        Q8_0   19   19   19   26
+//
+// From the cache, Q4_K 21 -> 31 GB/s. A prefetch of all but one line in twenty is worse than none:
+// it hides the others from the CPU's own, which then waits for that one. So with AVX2, the factors
+// are prefetched too: Q4_K 10 -> 16 GB/s. Two panels side by side: 17 (Q4_K); prefetched 1,536
+// bytes ahead to L1: 23; 8,192 or 16,384 bytes ahead: 17 and 15.
+//
 // Codes that fill their bytes would overflow 16 bits. They become floats: a mask, a conversion and
 // a multiply-add for eight numbers with AVX2. A code left in its byte is 2^8 or 2^16 times too
 // large; the row is divided by that once.
@@ -40,13 +52,15 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
+// With AVX-512, the CPU reads ahead better by itself.
+constexpr bool kPrefetchesCodes = HWY_TARGET != HWY_AVX3;
+
 // --- codes of 2 to 6 bits -----------------------------------------------------------------------
 
 // sums[digit][vector] of four numbers of a row: the group numbered kFirst + kOf of a slab. The
 // first of a sum, 0, is not added to zeros.
-template <int kBits, int kDigits, int kFirst, int kOf>
-HWY_INLINE void add_digits(const char* words, const RowSlab& a,
-                           PairSums (&sums)[kDigits][kVectors]) {
+template <int kBits, int kDigits, int kFirst, int kOf, typename Sums>
+HWY_INLINE void add_digits(const char* words, const RowSlab& a, Sums (&sums)[kDigits][kVectors]) {
   constexpr int kFour = kFirst + kOf;
   hn::Vec<Words> codes[kVectors];
 #pragma GCC unroll 2
@@ -58,17 +72,15 @@ HWY_INLINE void add_digits(const char* words, const RowSlab& a,
     std::memcpy(&four, a.digits[digit] + 4 * kFour, sizeof four);
     const auto four_of_a = hn::Set(Words(), four);
 #pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j)
-      sums[digit][j] = kOf == 0 ? byte_pairs(codes[j], four_of_a)
-                                : add_byte_pairs(sums[digit][j], codes[j], four_of_a);
+    for (int j = 0; j < kVectors; ++j) sum_bytes(kOf == 0, sums[digit][j], codes[j], four_of_a);
   }
 }
 
-// Whole sums of the fours from kFirst on that fit into one sum in 16 bits.
-template <int kBits, int kDigits, int kFirst, int... kOf>
+// Whole sums of the fours from kFirst on that fit into one sum.
+template <int kBits, int kDigits, typename Sums, int kFirst, int... kOf>
 HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/, const char* words,
                           const RowSlab& a, hn::Vec<Ints> (&wholes)[kDigits][kVectors]) {
-  PairSums sums[kDigits][kVectors];
+  Sums sums[kDigits][kVectors];
   (add_digits<kBits, kDigits, kFirst, kOf>(words, a, sums), ...);
 #pragma GCC unroll 3
   for (int digit = 0; digit < kDigits; ++digit)
@@ -77,17 +89,17 @@ HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/, c
 }
 
 // The sums of a group of a slab.
-template <int kBits, int kDigits, int kGroup>
+template <int kBits, int kDigits, typename Sums, int kGroup>
 HWY_INLINE void sum_digits(const char* words, const RowSlab& a, Vector (&sums)[kVectors]) {
-  using S = SummingOf<kBits>;
-  constexpr int kOfGroup = kFours / S::kGroups, kFirst = kGroup * kOfGroup;
+  using S = Summing<kBits, Sums>;
+  constexpr int kFirst = kGroup * S::kOfGroup;
   constexpr auto kOfChunk = std::make_integer_sequence<int, S::kChunk>();
   hn::Vec<Ints> wholes[kDigits][kVectors];
-  sum_chunk<kBits, kDigits, kFirst>(kOfChunk, words, a, wholes);
-  if constexpr (S::kChunk < kOfGroup) {
-    static_assert(2 * S::kChunk == kOfGroup);
+  sum_chunk<kBits, kDigits, Sums, kFirst>(kOfChunk, words, a, wholes);
+  if constexpr (S::kChunk < S::kOfGroup) {
+    static_assert(2 * S::kChunk == S::kOfGroup);
     hn::Vec<Ints> more[kDigits][kVectors];
-    sum_chunk<kBits, kDigits, kFirst + S::kChunk>(kOfChunk, words, a, more);
+    sum_chunk<kBits, kDigits, Sums, kFirst + S::kChunk>(kOfChunk, words, a, more);
 #pragma GCC unroll 3
     for (int digit = 0; digit < kDigits; ++digit)
 #pragma GCC unroll 2
@@ -106,17 +118,17 @@ HWY_INLINE void sum_digits(const char* words, const RowSlab& a, Vector (&sums)[k
 }
 
 // totals += scale * (scale of the row * sum of digits * codes) + offset * sum of the row.
-template <int kBits, int kDigits, int kGroup>
+template <int kBits, int kDigits, typename Sums, int kGroup>
 HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, const char* block,
                           const char* slab, const RowSlab& a, Vector (&totals)[kVectors]) {
   const Floats d;
   Vector sums[kVectors];
-  sum_digits<kBits, kDigits, kGroup>(slab + layout.scales + layout.least, a, sums);
+  sum_digits<kBits, kDigits, Sums, kGroup>(slab + layout.scales + layout.least, a, sums);
   const RoundedSlab& rounded = a.rounded;
-  const bool one_group = SummingOf<kBits>::kGroups == 1;
+  constexpr bool kOneGroup = kGroupsOf<kBits> == 1;
   const Vector scale = hn::Set(d, rounded.scale);
   const Vector sum =
-      hn::Set(d, one_group ? rounded.sums[0] + rounded.sums[1] : rounded.sums[kGroup]);
+      hn::Set(d, kOneGroup ? rounded.sums[0] + rounded.sums[1] : rounded.sums[kGroup]);
 #pragma GCC unroll 2
   for (int j = 0; j < kVectors; ++j) {
     const Line line = line_of(type, layout, block, slab, type.group < kSlabDepth ? kGroup : 0, j);
@@ -125,9 +137,8 @@ HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, cons
   }
 }
 
-// One panel after the other, and all of its bytes in order: two or more side by side take longer.
-// They are prefetched to the L2 cache, which serves both threads of a core.
-template <int kBits, int kDigits>
+// Panels one after the other, and their bytes in order.
+template <int kBits, int kDigits, typename Sums>
 void multiply_by_digits(const RowByCodes& p) {
   constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine + 1;  // of a slab
   constexpr std::int64_t kBytesAhead = 4096;
@@ -141,16 +152,20 @@ void multiply_by_digits(const RowByCodes& p) {
       Vector totals[1][kVectors];
       clear(totals);
       for (std::int64_t index = first; index < std::min(first + kPieceSlabs, slabs); ++index) {
+        if constexpr (kPrefetchesCodes)
 #pragma GCC unroll 8
-        for (int line = 0; line < kLines; ++line)
-          __builtin_prefetch(slab + kBytesAhead + line * kCacheLine, 0, 2);
+          for (int line = 0; line < kLines; ++line)
+            __builtin_prefetch(slab + kBytesAhead + line * kCacheLine, 0, 2);
         const RowSlab& a = p.slabs[index];
-        add_group<kBits, kDigits, 0>(*p.type, layout, block, slab, a, totals[0]);
-        if constexpr (SummingOf<kBits>::kGroups == 2)
-          add_group<kBits, kDigits, 1>(*p.type, layout, block, slab, a, totals[0]);
+        add_group<kBits, kDigits, Sums, 0>(*p.type, layout, block, slab, a, totals[0]);
+        if constexpr (kGroupsOf<kBits> == 2)
+          add_group<kBits, kDigits, Sums, 1>(*p.type, layout, block, slab, a, totals[0]);
         slab += layout.slab;
         if (--left > 0) continue;
         block = slab;
+        if constexpr (kPrefetchesCodes)
+          for (std::int64_t at = 0; at < layout.factors; at += kCacheLine)
+            __builtin_prefetch(block + kBytesAhead + at, 0, 2);
         slab += layout.factors;
         left = layout.slabs;
       }
@@ -185,10 +200,11 @@ HWY_INLINE void add_four(const BlockType& type, const BlockLayout& layout, hn::V
                          Vector (&sums)[kCount]) {
   constexpr int kBits = kTable ? 4 : 8;
   constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine;  // per slab
+  if constexpr (kPrefetchesCodes)
 #pragma GCC unroll 8
-  for (int v = 0; v < kCount; v += kVectors)
-    for (int line = kFour * kLines / kFours; line < (kFour + 1) * kLines / kFours; ++line)
-      __builtin_prefetch(words[v] + ahead + line * kCacheLine, 0, 3);
+    for (int v = 0; v < kCount; v += kVectors)
+      for (int line = kFour * kLines / kFours; line < (kFour + 1) * kLines / kFours; ++line)
+        __builtin_prefetch(words[v] + ahead + line * kCacheLine, 0, 3);
   hn::Vec<Words> codes[kCount];
 #pragma GCC unroll 8
   for (int v = 0; v < kCount; ++v) {
@@ -250,7 +266,7 @@ HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, c
 
 template <bool kTable>
 void multiply_by_floats(const RowByCodes& p) {
-  constexpr int kAtOnce = HWY_TARGET == HWY_SCALAR ? 1 : kPanelsOfRow;
+  constexpr int kAtOnce = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_AVX3 ? 1 : kPanelsOfRow;
   const BlockLayout layout(*p.type, kPanelColumns);
   const char* panels = p.b;
   for (std::int64_t column = 0; column < p.columns;) {
@@ -269,10 +285,12 @@ void multiply_row_by_codes(const RowByCodes& p) {
   with_bits(*p.type, [&](auto bits) {
     if constexpr (bits == 8)
       multiply_by_floats<false>(p);
-    else if (p.digits == 1)
-      multiply_by_digits<bits, 1>(p);
     else
-      multiply_by_digits<bits, kRowDigits>(p);
+      with_sums([&](auto sums) {
+        using Sums = typename decltype(sums)::type;
+        p.digits == 1 ? multiply_by_digits<bits, 1, Sums>(p)
+                      : multiply_by_digits<bits, kRowDigits, Sums>(p);
+      });
   });
 }
 
