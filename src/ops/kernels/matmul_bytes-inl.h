@@ -7,6 +7,11 @@
 // 16 bits could overflow, one of 5 bits 4, one of 6 bits 2 (63 * 127 * 2 * 2 < 2^15). Each group's
 // whole sum is multiplied by the scales of the weights and the row.
 //
+// AVX512-VNNI sums four products in 32 bits in one instruction, and 6 rows at once: one thread of a
+// Zen 5, 512 rows of 2,048 x 5,632, GFLOP/s, beside 112 in f32: Q4_0 225 -> 295, Q4_K 200 -> 293,
+// Q6_K 163 -> 225. Subtracting the codes' centre from the products instead of adding an offset is
+// one operation less, and 265 (Q4_K).
+//
 // Two threads of a Zen 3 (AVX2), 512 rows of 2,048 x 5,632, GFLOP/s, beside 140 in f32: Q4_0 228,
 // Q4_K 232, Q6_K 142; since then Q6_K takes a fifth less, as the first product of a sum is not
 // added to zeros. One thread, before and after: rows in pieces of 256 bytes, one below the other,
