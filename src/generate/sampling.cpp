@@ -75,17 +75,17 @@ std::vector<Choice> choices(std::span<const float> logits, const Sampling& sampl
   std::vector<Choice> all = penalised(logits, sampling.repetition_penalty, seen);
   const auto [most_likely, largest] = *std::ranges::max_element(all, less_likely);
   if (sampling.temperature == 0) return {{most_likely, 1}};
-  for (auto& [id, value] : all) value = std::exp((value - largest) / sampling.temperature);
   if (sampling.top_k > 0 && sampling.top_k < std::ssize(all)) {
     std::ranges::nth_element(all, all.begin() + (sampling.top_k - 1), likelier);
     all.resize(static_cast<std::size_t>(sampling.top_k));
   }
+  for (auto& [id, value] : all) value = std::exp((value - largest) / sampling.temperature);
   renormalise(all);
   if (sampling.top_p < 1) keep_mass(all, sampling.top_p);
   const double most = std::ranges::max_element(all, less_likely)->probability;
   std::erase_if(all, [&](const Choice& c) { return c.probability < sampling.min_p * most; });
   renormalise(all);
-  std::ranges::sort(all, {}, &Choice::id);
+  if (!std::ranges::is_sorted(all, {}, &Choice::id)) std::ranges::sort(all, {}, &Choice::id);
   return all;
 }
 

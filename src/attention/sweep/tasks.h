@@ -34,7 +34,7 @@ inline constexpr std::int64_t kShortMultiplications = std::int64_t{1} << 19;
 
 /// Runs the loops of a short problem on the calling thread.
 inline std::optional<SerialScope> alone_if_short(const AttentionProblem& problem) {
-  constexpr std::int64_t kFewRows = 4;  // fewer rows take as long
+  constexpr std::int64_t kFewRows = 16;  // fewer take as long: they wait for keys and values
   const std::int64_t pairs = std::max(kFewRows, problem.query_length) * problem.key_length;
   const std::int64_t multiplications =
       pairs * problem.batch * problem.heads * (problem.head_dim + problem.value_dim);
