@@ -361,7 +361,8 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, gqa: bool) -> None:
 
 def _check_mask(mask: Tensor, query: Tensor, key: Tensor, gqa: bool) -> None:
     if mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        expected = f"torch.bool, torch.float32 or {query.dtype} (query's)"
+        floats = "" if query.dtype == torch.float32 else "torch.float32 or "
+        expected = f"torch.bool or {floats}{query.dtype} (query's)"
         _refuse_kind("attn_mask", str(mask.dtype), expected)
     scores = (*_batch_and_heads(query, key, gqa=gqa), query.shape[-2], key.shape[-2])
     own = scores[len(scores) - mask.dim() :]
