@@ -65,7 +65,7 @@ int main(void) {
   // An error: a code, a line, and its parts.
   args.k.shape[3] = D / 2;
   if (heed_attention(&args, &attended) == HEED_INVALID_ARGUMENT)
-    printf("%s\n", heed_last_error()->message);
+    printf("a wrong shape is refused: %s\n", heed_last_error()->message);
   else
     status = 1;
   heed_mask_free(causal);

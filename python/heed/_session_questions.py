@@ -33,10 +33,12 @@ def question(
     does not compute the scores of all heads."""
     layer = whole_if_given("look", "layer", layer)
     head = whole_if_given("look", "head", head)
-    if min(layer or 0, head or 0) < 0 and (stack is not None or len(session.stacks) == 1):
+    if (layer is not None or head is not None) and (stack is not None or len(session.stacks) == 1):
         of = session.stack(stack)
-        layer = None if layer is None else index_of("look", "layer", layer, of.layers)
-        head = None if head is None else index_of("look", "head", head, of.heads)
+        for_layers, for_heads = (f" ({session.model} has {count} {what})"
+                                 for count, what in ((of.layers, "layers"), (of.heads, "heads")))
+        layer = None if layer is None else index_of("look", "layer", layer, of.layers, for_layers)
+        head = None if head is None else index_of("look", "head", head, of.heads, for_heads)
     top = whole_if_given("look", "top", top, least=1)
     rows = whole_if_given("look", "rows", rows, least=1)
     queries = [] if who is None else find(session, who, stack, False, "who")

@@ -245,7 +245,7 @@ int check(const CheckOptions& options, const Given& given) {
   if (options.what == "model") return check_model(options.dir, options.dtype, options.json);
   if (options.what != "onnx")
     fail({.argument = "WHAT",
-          .found = fmt::format("'{}'", options.what),
+          .found = fmt::format("\"{}\"", options.what),
           .expected = "model or onnx"});
   return check_onnx(options.dir, options.json);
 }
@@ -255,11 +255,13 @@ Run declare_check(OptionList& list) {
   add(list, {{.name = "WHAT",
               .to = &options->what,
               .help = "what to check: model (a folder with golden.safetensors) or onnx",
+              .expects = "model or onnx",
               .required = true},
              {.name = "DIR",
               .to = &options->dir,
               .help = "the model's folder, or a name that heed models lists; of onnx, a folder of "
                       "node tests or one of them",
+              .expects = "a folder's name",
               .required = true},
              {.name = "--dtype",
               .to = [options](const std::string& name) { options->dtype = dtype_named(name); },

@@ -171,6 +171,7 @@ Run declare_convert(OptionList& list) {
       {{.name = "MODEL",
         .to = &options->model,
         .help = "a model folder, a GGUF file, or a name that heed models lists",
+        .expects = "a model's folder or name",
         .required = true},
        {.name = "-o,--out",
         .to = &options->out,

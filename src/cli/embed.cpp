@@ -224,7 +224,7 @@ Run declare_embed(OptionList& list) {
 Command embed_command() {
   return {"embed", "one vector per text, with a sentence encoder",
           "  heed embed \"The cat sat.\" \"A cat was sitting.\" --model models/minilm\n"
-          "  heed embed --file story.txt --model models/minilm -o vectors.npy",
+          "  heed embed --file examples/story.txt --model models/minilm -o vectors.npy",
           declare_embed};
 }
 

@@ -149,6 +149,7 @@ Run declare_evaluate(OptionList& list) {
         .to = &options->model,
         .type = "MODEL",
         .help = "a decoder: a folder, a GGUF file or a name, as --model of other commands",
+        .expects = "a model's folder or name",
         .required = true},
        {.name = "FILE",
         .to = &options->file,
@@ -182,7 +183,7 @@ Run declare_evaluate(OptionList& list) {
 
 Command evaluate_command() {
   return {"evaluate", "how well a model foresees a text: loss, perplexity, bits per byte",
-          "  heed evaluate tales story.txt\n"
+          "  heed evaluate tales examples/story.txt\n"
           "  heed evaluate models/llama.gguf wiki.txt --context 2048 --stride 512",
           declare_evaluate};
 }

@@ -191,7 +191,7 @@ Command generate_command() {
   return {"generate", "continues a text with a model; an encoder-decoder answers it",
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
-          "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
+          "  heed generate --file examples/story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
           "  heed generate \"Once upon a time\" -n 50 --beams 4\n"
           "  heed generate \"Once upon a time\" \"The king had\" -n 50",
           declare_generate};

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,6 +79,15 @@ int guarded(const Command& command, const std::vector<std::string>& arguments) {
   }
 }
 
+// For what is no command: ", the nearest is look".
+std::string hint_of(const std::string& found, std::span<const std::string_view> names) {
+  if (found == "version" || found == "-v" || found == "-V") return ", try heed --version";
+  if (found.find(' ') != std::string::npos)
+    return fmt::format("; to look at a text: heed look \"{}\"", clipped(found));
+  const std::string_view nearest = nearest_name(names, found);
+  return nearest.empty() ? "" : fmt::format(", the nearest is {}", nearest);
+}
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
@@ -98,11 +108,9 @@ int dispatch(const std::vector<std::string>& arguments) {
       return guarded(command, {arguments.begin() + 1, arguments.end()});
     names.emplace_back(command.name);
   }
-  const std::string_view nearest = nearest_name(names, arguments[0]);
   return report({},
-                fmt::format("unknown command \"{}\"{}; commands: {}", arguments[0],
-                            nearest.empty() ? "" : fmt::format(", the nearest is {}", nearest),
-                            joined(names, ", ")),
+                fmt::format("unknown command \"{}\"{}; commands: {}", clipped(arguments[0]),
+                            hint_of(arguments[0], names), joined(names, ", ")),
                 kBadInput);
 }
 

@@ -231,7 +231,7 @@ Run declare_serve(OptionList& list) {
 Command serve_command() {
   return {"serve", "serves the page on this machine and prints its address; Ctrl-C ends it",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
-          "  heed serve --model models/gpt2 --file story.txt --port 0\n"
+          "  heed serve --model models/gpt2 --file examples/story.txt --port 0\n"
           "  heed serve --model ollama:llama3.2:1b --chat\n"
           "  heed serve --model models/minilm --text \"time flies\" --pair \"fruit flies\"",
           declare_serve};

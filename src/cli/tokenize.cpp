@@ -206,7 +206,7 @@ Command tokenize_command() {
           "  heed tokenize \"The cat sat on the mat.\"\n"
           "  heed tokenize \"time flies\" --pair \"fruit flies\"\n"
           "  heed tokenize --decode 533,1515,828\n"
-          "  heed tokenize --file story.txt --json\n"
+          "  heed tokenize --file examples/story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
           declare_tokenize};
 }

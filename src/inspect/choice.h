@@ -4,19 +4,28 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "heed/look.h"
 #include "heed/session.h"
 
 namespace heed {
 
+/// The units that are shown, if they are not tokens: the first token of each.
+struct ShownUnits {
+  Unit unit = Unit::kToken;
+  std::vector<std::int64_t> firsts = {};
+};
+
 /// Chooses the head of a stack (default: the first) that says most about the text, at its strongest
 /// edge from word to word, by the rule of docs/look.md. `layer` and `head` restrict the choice
 /// (ties to the lower layer, then head), `queries` its rows (empty: the gaps of a masked text, else
-/// all). The error for a layer or head that does not exist gives the range.
+/// all). The reason names `shown` units. The error for a layer or head that does not exist gives
+/// the range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> stack, std::optional<int> layer,
-                       std::optional<int> head, std::span<const std::int64_t> queries = {});
+                       std::optional<int> head, std::span<const std::int64_t> queries = {},
+                       ShownUnits shown = {});
 
 /// The same head at its strongest edge from word to word, if it has one.
 ChosenHead at_strongest_edge(const Session& session, ChosenHead chosen);

@@ -61,10 +61,14 @@ class Parser {
           .expected = std::move(expected)});
   }
 
+  static std::string is_broken(std::string_view what) {
+    return fmt::format("the file is cut or broken: {}", what);
+  }
+
   void require_room(std::uint64_t count, std::uint64_t least_bytes, std::string_view what) const {
     const std::uint64_t left = file_.size() - at_;
     if (count > left / least_bytes)
-      refuse(at_, what, count,
+      refuse(at_, is_broken(what), count,
              fmt::format("at most {}: the file ends at byte {}", left / least_bytes, file_.size()));
   }
 
@@ -84,7 +88,7 @@ class Parser {
     const std::size_t begin = at_;
     const auto length = number<std::uint64_t>(what);
     if (length > file_.size() - at_)
-      refuse(begin, what, number_of(length, "byte"),
+      refuse(begin, is_broken(what), number_of(length, "byte"),
              fmt::format("at most {}: the file ends at byte {}", file_.size() - at_, file_.size()));
     if (length > most)
       refuse(begin, what, number_of(length, "byte"), fmt::format("at most {}", most));

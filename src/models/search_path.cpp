@@ -245,6 +245,18 @@ std::string way_to_fetch(std::string_view name) {
   return fmt::format("a model of the hub: hf download {}", is_name ? name : "OWNER/NAME");
 }
 
+// heed's own models; the Python package brings only the first of them.
+constexpr std::string_view kOwnModels[] = {"tales", "masks", "enja"};
+
+std::string way_to_have(std::string_view name, const std::vector<FoundModel>& models) {
+  if (std::ranges::find(kOwnModels, name) == std::end(kOwnModels)) return way_to_fetch(name);
+  std::vector<std::string> built_in;
+  for (const FoundModel& model : models)
+    if (model.built_in) built_in.push_back(model.name);
+  return fmt::format("built in here: {}; {} is in the folder models of heed's source",
+                     built_in.empty() ? "none" : joined(built_in, ", "), name);
+}
+
 [[noreturn]] void fail_to_find(std::string_view name) {
   std::error_code ignored;
   std::vector<std::string> searched;  // without a name, the folders of built-in models
@@ -252,7 +264,8 @@ std::string way_to_fetch(std::string_view name) {
     if (name.empty() ? place.built_in : fs::exists(place.folder, ignored))
       searched.push_back(place.folder.string());
   std::vector<std::string> known;
-  for (const FoundModel& model : list_models())
+  const std::vector<FoundModel> models = list_models();
+  for (const FoundModel& model : models)
     if (model.by_name) known.push_back(model.name);
   std::string nearest;
   std::size_t least = name.size() / 3 + 2;  // letters that differ, less one
@@ -282,7 +295,7 @@ std::string way_to_fetch(std::string_view name) {
                               (searched.empty()
                                    ? ""
                                    : fmt::format("looked in {}; ", joined(searched, ", "))) +
-                              way_to_fetch(name)});
+                              way_to_have(name, models)});
 }
 
 }  // namespace

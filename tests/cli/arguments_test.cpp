@@ -213,8 +213,11 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   expect_refused({"generate", "abc", "--temperature"},
                  "--temperature is given no value, expected a number");
   expect_refused({"generate", "abc", "-n"}, "-n is given no value, expected a whole number");
-  expect_refused({"attend", "q", "k"}, "V is missing");
-  expect_refused({"train"}, "--output is missing");
+  expect_refused({"attend", "q", "k"}, "V is missing, expected a file's name, V.npy");
+  expect_refused({"train"}, "-o/--output is missing, expected a folder's name");
+  expect_refused({"convert", "tales"},
+                 "-o/--out is missing, expected a folder's name, or FILE.gguf");
+  expect_refused({"check"}, "WHAT is missing, expected model or onnx");
   expect_refused({"look", "abc", "def"},
                  "unexpected argument \"def\"; put quotes around a text of several words");
   expect_refused({"models", "tales", "masks"}, "unexpected argument \"masks\"");

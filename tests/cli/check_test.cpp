@@ -96,7 +96,7 @@ TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
                        folder_of("a-model.gguf") +
                            ": is a file, which has no published numbers beside it, expected a "
                            "model folder with golden.safetensors");
-  test::expect_refused({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
+  test::expect_refused({"check", "torch", "."}, "WHAT is \"torch\", expected model or onnx");
   const std::string expected =
       ", expected a node test's folder, with model.onnx in it, or a folder of such";
   test::expect_refused({"check", "onnx", folder_of("none")},

@@ -97,10 +97,9 @@ TEST(Effects, ShapesAloneHaveNoFormsOfFiles) {
   expect_refused({"explain", "Q.npy", "--shape", "1,2,2,4,4,4,4"},
                  "files and --shape are given, expected either Q.npy K.npy V.npy or --shape "
                  "B,H,G,Tq,Tk,D,Dv");
-  expect_refused(
-      {"explain", "Q.npy"},
-      "only a part of Q.npy K.npy V.npy is given, expected either Q.npy K.npy V.npy or --shape "
-      "B,H,G,Tq,Tk,D,Dv");
+  expect_refused({"explain", "Q.npy"},
+                 "only Q.npy is given (Q.npy), expected either Q.npy K.npy V.npy or --shape "
+                 "B,H,G,Tq,Tk,D,Dv");
 }
 
 TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {

@@ -88,7 +88,8 @@ TEST(Embed, WhatHasNoVectorIsOneLineAndStatusTwo) {
       test::heed({"embed", "the cat", "--model", test::tiny_encoder()}),
       "--model is tiny-reader, which has no 1_Pooling/config.json, expected a sentence encoder, "
       "whose folder says how its states become one vector");
-  refused(test::heed({"embed", "the cat"}), "--model is missing");
+  refused(test::heed({"embed", "the cat"}),
+          "--model is missing, expected a model's folder or name");
   refused(embed({}), "no text is given, expected TEXT or --file");
   refused(embed({"a", std::string(65, 'z'), "--cut", "no"}),
           "text 2 is 65 tokens, expected 1 to 64 (the most that sentences reads)");

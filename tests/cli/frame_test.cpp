@@ -34,6 +34,21 @@ TEST(Program, RefusesACommandThatItDoesNotHave) {
   EXPECT_EQ(answer.out, "");
 }
 
+TEST(Program, HintsAtTheVersionAndAtLook) {
+  for (const char* word : {"version", "-v"})
+    EXPECT_THAT(test::heed({word}).error, testing::HasSubstr(", try heed --version; commands: "));
+  EXPECT_THAT(test::heed({"The king had"}).error,
+              testing::StartsWith("heed: unknown command \"The king had\"; to look at a text: "
+                                  "heed look \"The king had\"; commands: "));
+}
+
+TEST(Program, NamesTheFileThatItWrote) {
+  const std::string file = test::in_scratch("named.json");
+  const Answer answer = test::heed({"look", "the cat", "-o", file, "--model", test::tiny_model()});
+  EXPECT_EQ(answer.error, "heed: wrote " + file + "\n");
+  EXPECT_EQ(answer.out, "");
+}
+
 TEST(Program, JsonIsShortForFormatJson) {
   const std::vector<std::vector<std::string>> commands = {
       {"look", "the cat", "--model", test::tiny_model()},

@@ -35,8 +35,10 @@ const std::filesystem::path& files() {
   static const std::filesystem::path folder = [] {
     const std::filesystem::path path = test::scratch() / "examples";
     std::filesystem::create_directories(path / "my-models");
-    std::ofstream(path / "story.txt") << "The king had a daughter, and he loved her. She was a "
-                                         "child of the king, and he was old.";
+    std::filesystem::create_directories(path / "examples");
+    std::ofstream(path / "examples" / "story.txt")
+        << "The king had a daughter, and he loved her. She was a "
+           "child of the king, and he was old.";
     std::ofstream(path / "texts.jsonl") << "\"the cat\"\n\"the mat\"\n";
     std::filesystem::copy(HEED_BINARY_DIR "/share/heed/models/tales/tokenizer.json", path);
     for (const char* name : {"Q.npy", "K.npy", "V.npy"})

@@ -46,7 +46,7 @@ TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
       "the cat sat on the mat", "--who",    "sat", "--to", "cat", "--model",
       test::tiny_model(),       "--format", "json"};
   const json chosen = json::parse(output_of_look(asked))["chosen"];
-  EXPECT_THAT(chosen["reason"], testing::StartsWith("gives this edge the largest weight, "));
+  EXPECT_THAT(chosen["reason"], testing::StartsWith("it gives this edge the largest weight, 0."));
   for (const int layer : {0, 1})
     for (const int head : {0, 1}) {
       std::vector<std::string> other = asked;
@@ -69,7 +69,7 @@ TEST(LookSides, AWordIsShownAtTheHeadThatGivesOneEdgeToItMost) {
     return json::parse(output_of_look(asked));
   };
   const json chosen = answer({})["chosen"];
-  EXPECT_EQ(chosen["reason"], "gives this word the largest weight from a token not next to it");
+  EXPECT_EQ(chosen["reason"], "it gives this word the largest weight from a token not next to it");
   double largest = 0;
   for (const char* query : {"sat", "on", "mat"}) {
     const json edge = answer({"--who", query})["chosen"];
@@ -108,9 +108,64 @@ TEST(LookSides, SaysWhatWasChosenBesideALayerOrAHead) {
       if (of_word) asked.insert(asked.end(), {"--to", "cat"});
       EXPECT_THAT(output_of_look(asked), HasSubstr(said));
     }
-  EXPECT_THAT(output_of_look({"the cat sat", "--who", "sat", "--to", "cat", "--head", "1",
-                              "--model", test::tiny_model()}),
-              HasSubstr(", head 1, the layer chosen by heed: gives this edge the largest weight"));
+  EXPECT_THAT(
+      output_of_look({"the cat sat", "--who", "sat", "--to", "cat", "--head", "1", "--model",
+                      test::tiny_model()}),
+      HasSubstr(", head 1, the layer chosen by heed: it gives this edge the largest weight"));
+}
+
+TEST(LookSides, TheReasonStandsBelowTheHeadingOfTheWord) {
+  EXPECT_THAT(
+      output_of_look({"the cat sat on the mat", "--to", "cat", "--model", test::tiny_model()}),
+      testing::MatchesRegex("Who attends to cat 1  L[01].H[01]; .*\n  heed chose this head: "
+                            "it gives this word the largest weight from a token not next "
+                            "to it\n(.|\n)*"));
+}
+
+TEST(LookSides, TheReasonForAWordOfAnotherTextKnowsNoNeighbours) {
+  const json look = json::parse(output_of_look(
+      {"The doctor plays", "--stack", "cross", "--to", "doctor", "--format", "json"}));
+  EXPECT_EQ(look["chosen"]["reason"], "it gives this word the largest weight");
+}
+
+TEST(LookSides, TheReasonRoundsAsTheWeightBelowIt) {
+  const std::string text =
+      output_of_look({"The king had a daughter", "--who", "The king", "--to", "The"});
+  EXPECT_THAT(text, HasSubstr("the largest weight, 0.997\n"));
+  EXPECT_THAT(text, HasSubstr("     0.997   largest of 3"));
+}
+
+TEST(LookSides, AReasonNamesTheUnitsThatTheRowsShow) {
+  const std::string words =
+      output_of_look({"She plays the piano", "--who", "piano", "--units", "word"});
+  EXPECT_THAT(words, HasSubstr("`piano` looks back 2 words to `plays` (.25): "));
+  EXPECT_THAT(words, HasSubstr(">piano"));
+  EXPECT_THAT(words, HasSubstr("plays  .253"));
+  EXPECT_THAT(output_of_look({"\U0001F600 and \u738B\u69D8 here."}),
+              HasSubstr("`here` looks back 2 characters to `\u738B` (.53): "));
+  EXPECT_THAT(output_of_look({"She plays the piano", "--who", "piano", "--units", "sentence"}),
+              HasSubstr("`piano` looks back 4 tokens to `plays` (.18): "));
+}
+
+TEST(LookSides, AHeadMayNameItsLayer) {
+  const std::vector<std::string> asked = {"the cat sat", "--model", test::tiny_model()};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"look"};
+    all.insert(all.end(), asked.begin(), asked.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return test::heed(all);
+  };
+  const test::Answer named = with({"--head", "L1.H0"});
+  EXPECT_EQ(named.status, 0) << named.error;
+  EXPECT_EQ(named.out, with({"--layer", "1", "--head", "0"}).out);
+  EXPECT_EQ(with({"--layer", "0", "--head", "L1.H0"}).error,
+            "heed look: --layer 0 and --head L1.H0 contradict each other, expected one of them\n");
+  EXPECT_EQ(with({"--head", "99.99"}).error,
+            "heed look: --head is \"99.99\", expected a whole number, or a layer and a head as in "
+            "L1.H3\n");
+  EXPECT_EQ(with({"--view", "L1.H0"}).error,
+            "heed look: --view is \"L1.H0\", expected an address of the page, as in "
+            "look/L2.H4/i=17/j=3; did you mean look/L1.H0?\n");
 }
 
 TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {

@@ -160,6 +160,19 @@ TEST(LookText, ANarrowTerminalLosesNoWord) {
             "       =  0.100\n");
 }
 
+TEST(LookText, LargerWeightsThatAreNotNamedAreDots) {
+  Look one = picture();
+  one.cells = {{.query = 10,
+                .key = 9,
+                .visible = true,
+                .weight = .05,
+                .rank = 5,
+                .of = 11,
+                .others = {{0, .288F}, {1, .131F}}}};
+  EXPECT_THAT(cells_text({.utf8 = true}, one, {.who = "She", .to = "."}),
+              testing::HasSubstr("5th largest of 11, after <s> 0.288, Lily 0.131, …\n"));
+}
+
 TEST(LookText, ATokenThatOccursTwiceCarriesItsIndex) {
   Look look = picture();
   look.tokens[9].bytes = " Lily";

@@ -29,6 +29,13 @@ TEST(LookWhy, ExplainsTheWeightOfTwoWords) {
     EXPECT_THAT(answer.out, HasSubstr(part));
 }
 
+TEST(LookWhy, SaysWhyTheHeadWasChosenUnlessItWasNamed) {
+  const std::string_view said = "  heed chose this head: it gives this edge the largest weight, 0.";
+  EXPECT_THAT(why({"--who", "tired", "--to", "mat"}).out, HasSubstr(said));
+  EXPECT_THAT(why({"--who", "tired", "--to", "mat", "--head", "L0.H1"}).out,
+              testing::Not(HasSubstr("heed chose")));
+}
+
 TEST(LookWhy, ItsTermsSumToTheScore) {
   const Answer answer = why({"--who", "tired", "--to", "mat", "--format", "json"});
   ASSERT_EQ(answer.status, 0) << answer.error;

@@ -47,6 +47,13 @@ TEST(Ranking, SaysHowManyReachTheThresholdAndWhoIsNext) {
       << text;
 }
 
+TEST(Ranking, LeavesOutTheThresholdWhereTheFilterHasOne) {
+  EXPECT_EQ(ranking_text({.width = 100}, ranked("previous>-1")).find("threshold"),
+            std::string::npos);
+  EXPECT_NE(ranking_text({.width = 100}, ranked("layer 1")).find("threshold .40, reached by"),
+            std::string::npos);
+}
+
 TEST(Ranking, OfNoHeadListsTheNearest) {
   const Ranking ranking = ranked("previous>2 layer 1");
   EXPECT_TRUE(ranking.heads.empty());
@@ -63,12 +70,24 @@ TEST(Ranking, OfNoHeadListsTheNearest) {
 constexpr StackShape kSixByFour = {.stack = Stack::kSelf, .layers = 6, .heads = 4, .causal = true};
 
 TEST(Ranking, OfAWrongFilterSaysHowOneIsWrittenAndWhichScoresThereAre) {
-  EXPECT_TRUE(filter_forms().starts_with(
-      "terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: previous, "))
-      << filter_forms();
-  EXPECT_HEED_ERROR(
-      ranking_filter("sink", "tiny", kSixByFour), ErrorCode::kInvalidArgument,
-      "--heads \"sink\": the end at character 5, expected >, >=, < or <=; " + filter_forms());
+  const auto refused = [](const char* filter) -> std::string {
+    try {
+      ranking_filter(filter, "tiny", kSixByFour);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string scores =
+      "previous, current, sink, distance, entropy, elsewhere, normalised_entropy, confidence, "
+      "local, duplicate, induction, delimiter, same_word, value_weighted, value_sink, "
+      "probe_induction, probe_duplicate, without, direct";
+  EXPECT_EQ(refused("sink"),
+            "--heads \"sink\": the end at character 5, expected >, >=, < or <=; terms such as "
+            "\"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores of tiny: " +
+                scores);
+  EXPECT_EQ(refused("next>0.1"), "--heads \"next>0.1\": \"next>0.1\" at character 1, expected " +
+                                     scores + ", layer or head");
   const test::Answer none = test::heed({"look", "a", "--heads"});
   EXPECT_EQ(none.status, 2);
   EXPECT_EQ(none.error, "heed look: --heads is given no value, expected " + filter_forms() + "\n");

@@ -158,7 +158,7 @@ TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
     EXPECT_EQ(chosen.key, std::optional<std::int64_t>(7 - back));
   }
   EXPECT_EQ(of(7, 6, 1).layer, 1);
-  EXPECT_EQ(of(7, 6, 1).reason, "gives this edge the largest weight, .12");
+  EXPECT_EQ(of(7, 6, 1).reason, "it gives this edge the largest weight, 0.125");
   EXPECT_EQ(of(3, 9).score, 0);  // hidden from every head
   EXPECT_EQ(of(3, 9).reason, "no head can see it");
   EXPECT_FALSE(choose_head_of_edge(session, {{7}}, {{6}}, {}, 2, 0).automatic);

@@ -26,7 +26,7 @@ expect_greeting() {
 }
 
 expect_example() {
-  "$work/attention" | grep -F "attention: k.shape[3] is 4, expected 8 (q's head size)"
+  "$work/attention" | grep -F "a wrong shape is refused: attention: k.shape[3] is 4, expected 8 (q's head size)"
 }
 
 case $how in

@@ -100,9 +100,9 @@ TEST(GgufHeader, ThatIsWrongIsRefusedByItsPlace) {
   expect_error(writer.file(),
                "byte 24: the number of keys is 1152921504606846976, expected at most 0: the file "
                "ends at byte 32");
-  expect_error(
-      GgufWriter().key("k", 8, GgufWriter::bytes_of(kHuge)).file(),
-      "byte 37: k is 1152921504606846976 bytes, expected at most 19: the file ends at byte 64");
+  expect_error(GgufWriter().key("k", 8, GgufWriter::bytes_of(kHuge)).file(),
+               "byte 37: the file is cut or broken: k is 1152921504606846976 bytes, expected at "
+               "most 19: the file ends at byte 64");
   expect_error(GgufWriter().key("k", 13, "").file(), "byte 33: k.type is 13, expected 0 to 12",
                ErrorCode::kUnsupported);
   expect_error(GgufWriter().key("k", 1U).key("k", 2U).file(),
@@ -111,7 +111,8 @@ TEST(GgufHeader, ThatIsWrongIsRefusedByItsPlace) {
       GgufWriter()
           .key("k", 9, GgufWriter::bytes_of<std::uint32_t>(4) + GgufWriter::bytes_of(kHuge))
           .file(),
-      "byte 49: k is 1152921504606846976, expected at most 3: the file ends at byte 64");
+      "byte 49: the file is cut or broken: k is 1152921504606846976, expected at most 3: the file "
+      "ends at byte 64");
 }
 
 TEST(GgufHeader, OfTensorsIsCheckedAgainstTheFile) {

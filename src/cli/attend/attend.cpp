@@ -114,6 +114,19 @@ void write_whole(const std::filesystem::path& path, const ConstView& array) {
   check_interrupted();
 }
 
+// Reports a written file on stderr, because -o - may use stdout.
+void tell_of(const std::filesystem::path& path, const ConstView& array,
+             const std::string& note = "") {
+  tell("heed attend: wrote {} {} to {}{}\n", to_string(array.shape()), name(array.dtype()),
+       path.string(), note);
+}
+
+void write_output(const std::string& path, const ConstView& array) {
+  if (path.empty()) return;
+  write_whole(path, array);
+  if (path != "-") tell_of(path, array);
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   if (std::filesystem::is_regular_file(folder, error))
@@ -180,6 +193,7 @@ void write_gradients(const AttendOptions& options, const AttentionProblemData& p
       arrays.emplace_back(gradient.name,
                           like_input(grads.*gradient.tensor, gradient.option, problem));
   write_into(options.grad_out, arrays);
+  for (const auto& [name, array] : arrays) tell_of(file_in(options.grad_out, name), array);
 }
 
 // The largest number of keys in a row of `topk_keys` [B, H, Tq, K]; the places after them hold -1.
@@ -192,7 +206,6 @@ std::int64_t most_keys(const ConstView& topk_keys) {
   return most;
 }
 
-// Reports the written files on stderr, because -o - may use stdout.
 void tell_of_observations(const std::string& folder, const Observations::Answers& answers) {
   for (const auto& [stem, array] : answers) {
     std::string padding;
@@ -200,8 +213,7 @@ void tell_of_observations(const std::string& folder, const Observations::Answers
       if (const std::int64_t most = most_keys(array); most < array.dim(3))
         padding = fmt::format("; rows have at most {}: places {} to {} hold key -1 and weight 0",
                               number_of(most, "key"), most + 1, array.dim(3));
-    tell("heed attend: wrote {} {} to {}{}\n", to_string(array.shape()), name(array.dtype()),
-         file_in(folder, stem).string(), padding);
+    tell_of(file_in(folder, stem), array, padding);
   }
 }
 
@@ -227,8 +239,8 @@ int run(const AttendOptions& options) {
     return 0;
   }
   progress.begin("writing");
-  if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
-  if (!options.lse.empty()) write_whole(options.lse, lowered(attended.lse, problem.rank - 1));
+  write_output(options.out, lowered(attended.out, problem.rank));
+  write_output(options.lse, lowered(attended.lse, problem.rank - 1));
   progress.begin("the backward pass");
   if (!options.grad.empty()) write_gradients(options, problem, attended);
   progress.begin("observing");

@@ -56,12 +56,19 @@ std::string inputs_text(const AttentionArgs& args) {
                      form_of(args), in_a_row ? " keys" : "");
 }
 
+// "only Q.npy is given (foo)"
+std::string only_given(const AttentionOptions& files) {
+  return files.k.empty()
+             ? fmt::format("only Q.npy is given ({})", files.q)
+             : fmt::format("only Q.npy and K.npy are given ({} and {})", files.q, files.k);
+}
+
 int run(const Given& arguments, const ExplainOptions& options) {
   const AttentionOptions& files = options.attention;
   const bool given = !files.v.empty();
   if ((!given && !files.q.empty()) || given != options.shape.empty())
-    fail({.found = files.q.empty()         ? "nothing says the shapes"
-                   : options.shape.empty() ? "only a part of Q.npy K.npy V.npy is given"
+    fail({.found = files.q.empty()         ? std::string("nothing says the shapes")
+                   : options.shape.empty() ? only_given(files)
                                            : "files and --shape are given",
           .expected = "either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv"});
   for (const char* form :

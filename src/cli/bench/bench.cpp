@@ -201,7 +201,7 @@ Command bench_command() {
           "  heed bench matmul --case 768x3072-r1-bf16 768x3072-r512-bf16 forward-128x512\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
-          "  heed bench tokenize --tokenizer tokenizer.json --text story.txt\n"
+          "  heed bench tokenize --tokenizer tokenizer.json --text examples/story.txt\n"
           "  heed bench train --config examples/shakespeare-char.json",
           declare};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/wording.h"
@@ -33,7 +34,8 @@ std::string rank_of(const LookCell& cell) {
   return fmt::format("{}largest of {}", place, cell.of);
 }
 
-std::string neighbours(const TokenNames& names, const LookCell& cell) {
+// `5th largest of 9, after <s> 0.232, he 0.227, …`: at most two others are named.
+std::string neighbours(const Terminal& terminal, const TokenNames& names, const LookCell& cell) {
   std::string text = rank_of(cell);
   for (std::size_t i = 0; i < cell.others.size(); ++i) {
     const LookKey& other = cell.others[i];
@@ -43,6 +45,7 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
     text += fmt::format("{}{}{} {}", joint, names.quoted_key(other.key), names.mark(other.key),
                         cell_weight(other.weight));
   }
+  if (cell.rank - 1 > std::ssize(cell.others)) text += terminal.utf8 ? ", …" : ", ...";
   return text;
 }
 
@@ -65,7 +68,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
     return first.put(why, Style::kDim).str();
   }
   first.put(cell_weight(cell.weight), Style::kBold).to(first.column() + 3);
-  std::string below = neighbours(names, cell);
+  std::string below = neighbours(terminal, names, cell);
   if (!terminal.cuts() || first.column() + cell_width(below) <= terminal.width)
     first.put(std::exchange(below, ""), Style::kDim);
   Line score(terminal);
@@ -182,10 +185,11 @@ std::string explanation(const Look& look, const LookColumn& column) {
 }
 
 std::string column_text(const Terminal& terminal, const Look& look, const TokenNames& names,
-                        const LookColumn& column) {
+                        const LookColumn& column, const std::string& choice) {
   std::string text = heading(
       terminal, fmt::format("Who attends to {} {}", names.quoted_key(column.key), column.key),
       explanation(look, column));
+  text += choice;
   int who = 0;
   for (const LookQuery& from : column.from)
     who = std::max(who, cell_width(names.query(from.query)));
@@ -212,8 +216,10 @@ std::string columns_text(const Terminal& terminal, const Look& look,
   const TokenNames names(terminal, look);
   std::string text;
   for (const LookColumn& column : look.columns)
-    text += (text.empty() ? "" : "\n") + column_text(terminal, look, names, column);
-  return choice_text(terminal, look, options) + text;
+    text += text.empty()
+                ? column_text(terminal, look, names, column, choice_text(terminal, look, options))
+                : "\n" + column_text(terminal, look, names, column, "");
+  return text;
 }
 
 }  // namespace heed::cli

@@ -29,9 +29,9 @@ struct WhyCell {
 };
 
 /// The score as a sum, by dimension, compared with its row; the effect of its value; the run
-/// without it.
+/// without it. `choice`, the lines that say why heed chose the head, follows the title.
 std::string why_text(const Terminal& terminal, const Session& session, const LoadedModel& model,
-                     const WhyCell& cell);
+                     const WhyCell& cell, const std::string& choice);
 
 /// The same JSON as the server's `why`.
 std::string why_json(const Session& session, const LoadedModel& model, const WhyCell& cell);

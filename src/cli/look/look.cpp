@@ -95,16 +95,20 @@ Terminal terminal_of(const LookOptions& options) {
   return detect_terminal(plain ? "never" : options.colour);
 }
 
+LookTextOptions text_options(const LookOptions& options, std::int64_t top) {
+  return {.top = top,
+          .who = options.who,
+          .to = options.to,
+          .layer_given = options.layer.has_value(),
+          .head_given = options.head.has_value()};
+}
+
 void write_answer(const LookOptions& options, const Look& answer, std::int64_t top) {
   Output output(options.out);
   if (options.format == "json") return write_json(output, answer);
   if (options.format == "tsv") return write_tsv(output, answer);
   const Terminal terminal = terminal_of(options);
-  const LookTextOptions shown = {.top = top,
-                                 .who = options.who,
-                                 .to = options.to,
-                                 .layer_given = options.layer.has_value(),
-                                 .head_given = options.head.has_value()};
+  const LookTextOptions shown = text_options(options, top);
   output.write(!answer.columns.empty() ? columns_text(terminal, answer, shown)
                : answer.cells.empty()  ? look_text(terminal, answer, shown)
                                        : cells_text(terminal, answer, shown));
@@ -148,10 +152,14 @@ void write_why(const LookOptions& options, const Session& session, const LoadedM
     if (same && each <= query) key = each;
   request.queries = {query};
   request.cell_keys = {key};
-  const WhyCell cell = {look(session, request).chosen, query, key};
   const Terminal terminal = terminal_of(options);
-  const std::string answer = options.format == "json" ? why_json(session, model, cell)
-                                                      : why_text(terminal, session, model, cell);
+  const Look found = look(session, request);
+  const WhyCell cell = {found.chosen, query, key};
+  const std::string answer =
+      options.format == "json"
+          ? why_json(session, model, cell)
+          : why_text(terminal, session, model, cell,
+                     choice_text(terminal, found, text_options(options, request.top)));
   progress.begin("");
   Output output(options.out);
   output.write(answer);
@@ -245,6 +253,7 @@ Run declare(OptionList& list) {
     options->input.has_pair = given.has("--pair");
     options->input.has_target = given.has("--target");
     options->format = chosen_format(*options);
+    if (!options->layer) options->layer = options->layer_of_head;
     return run(given, *options);
   };
 }
@@ -256,11 +265,11 @@ Command look_command() {
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
           "  heed look \"The king had a daughter, and he\" --who he --to king --why\n"
-          "  heed look --file story.txt --heads \"previous>0.2\"\n"
-          "  heed look --file story.txt -o weights.npy\n"
-          "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
-          "  heed look --file story.txt --flow -o flow.graphml\n"
-          "  heed look --file story.txt -o story.html",
+          "  heed look --file examples/story.txt --heads \"previous>0.2\"\n"
+          "  heed look --file examples/story.txt -o weights.npy\n"
+          "  heed look --file examples/story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
+          "  heed look --file examples/story.txt --flow -o flow.graphml\n"
+          "  heed look --file examples/story.txt -o story.html",
           declare};
 }
 

@@ -101,6 +101,21 @@ void check_flow(const Given& given, const LookOptions& options) {
           .expected = "text, json, graphml or dot with --flow"});
 }
 
+constexpr const char* kHeadForms = "a whole number, or a layer and a head as in L1.H3";
+
+// 3, or L1.H3
+void read_head(const std::string& text, LookOptions& options) {
+  const std::size_t mark = text.starts_with('L') ? text.find(".H") : std::string::npos;
+  const std::string head = mark == std::string::npos ? text : text.substr(mark + 2);
+  int number = 0;
+  int layer = 0;
+  const bool has_layer = mark != std::string::npos;
+  if (!read_number(head, number) || (has_layer && !read_number(text.substr(1, mark - 1), layer)))
+    fail({.argument = "--head", .found = fmt::format("\"{}\"", text), .expected = kHeadForms});
+  options.head = number;
+  options.layer_of_head = has_layer ? std::optional(layer) : std::nullopt;
+}
+
 void add_head(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--stack",
@@ -111,8 +126,13 @@ void add_head(OptionList& list, LookOptions& options) {
         .words = {"self", "encoder", "decoder", "cross"}},
        {"--layer", &options.layer, "L",
         "this layer, counted from 0 (default: heed chooses and says why)"},
-       {"--head", &options.head, "H",
-        "this head, counted from 0 (default: heed chooses and says why)"}});
+       {.name = "--head",
+        .to = std::function<void(const std::string&)>(
+            [&options](const std::string& text) { read_head(text, options); }),
+        .type = "H",
+        .help = "this head, counted from 0, or with its layer, as in L1.H3 (default: heed chooses "
+                "and says why)",
+        .expects = kHeadForms}});
 }
 
 void add_tokens(OptionList& list, LookOptions& options) {
@@ -250,6 +270,10 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
+  if (options.layer_of_head && *options.layer != *options.layer_of_head)
+    fail({.found = fmt::format("--layer {} and --head L{}.H{} contradict each other",
+                               *options.layer, *options.layer_of_head, *options.head),
+          .expected = "one of them"});
   check_why(given, options);
   check_flow(given, options);
   check_effects(given, options);

@@ -18,6 +18,7 @@ struct LookOptions {
   std::string model;
   std::string stack;  // empty: the model's first one
   std::optional<int> layer, head;
+  std::optional<int> layer_of_head;  // of --head L1.H3
   std::string who, to;
   std::string view;
   std::optional<std::string> heads;  // a filter

@@ -85,6 +85,13 @@ double value_of(const HeadScores& head, std::size_t score) {
   return std::isnan(head.values[score]) ? -INFINITY : head.values[score];
 }
 
+// The filter has a threshold of its own for this score.
+bool filters(const HeadFilter& filter, const ScoreInfo& info) {
+  return std::ranges::any_of(filter.terms, [&](const HeadFilter::Term& term) {
+    return term.name == info.name || term.name == info.short_name;
+  });
+}
+
 std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std::size_t reached) {
   const std::size_t score = ranking.columns.front();
   const ScoreInfo& info = score_infos()[score];
@@ -165,24 +172,22 @@ std::string nearest_text(const Terminal& terminal, const Ranking& ranking) {
 }  // namespace
 
 std::string filter_forms() {
-  std::vector<std::string_view> names;
-  for (const ScoreInfo& info : score_infos())
-    if (!info.of_images) names.push_back(info.name);  // heed's own models read none
-  return fmt::format("terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: {}",
-                     joined(names, ", "));
+  return "terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all";
 }
 
 HeadFilter ranking_filter(const std::string& text, const std::string& model,
                           const StackShape& shape) {
   const std::string op = fmt::format("--heads \"{}\"", clipped(text));
-  const HeadFilter filter = reworded([&] { return parse_head_filter(text == "all" ? "" : text); },
-                                     [&](ErrorParts& parts) {
-                                       parts.op = op;
-                                       parts.hint = filter_forms();
-                                     });
   std::vector<std::string_view> names;
   for (const ScoreInfo& info : score_infos())
     if (has_score(shape, info)) names.push_back(info.name);
+  const HeadFilter filter = reworded([&] { return parse_head_filter(text == "all" ? "" : text); },
+                                     [&](ErrorParts& parts) {
+                                       parts.op = op;
+                                       parts.hint =
+                                           fmt::format("{}; scores of {}: {}", filter_forms(),
+                                                       model, joined(names, ", "));
+                                     });
   reworded([&] { check_head_filter(filter, names); }, [&](ErrorParts& parts) { parts.op = op; });
   for (const HeadFilter::Term& term : filter.terms) {
     if (term.name == "layer") check_layer(op, model, shape, std::llround(term.first));
@@ -229,11 +234,12 @@ std::string ranking_text(const Terminal& terminal, const Ranking& ranking) {
       static_cast<std::size_t>(std::ranges::count_if(ranking.heads, [&](const HeadScores& head) {
         return value_of(head, first) >= info.threshold;
       }));
+  const bool has_threshold = info.threshold > 0 && !filters(ranking.filter, info);
   for (std::size_t at = 0; at < ranking.heads.size(); ++at) {
-    if (info.threshold > 0 && at == reached) text += threshold_line(terminal, ranking, reached);
+    if (has_threshold && at == reached) text += threshold_line(terminal, ranking, reached);
     text += row(terminal, ranking, ranking.heads[at], longest);
   }
-  if (info.threshold > 0 && reached == ranking.heads.size())
+  if (has_threshold && reached == ranking.heads.size())
     text += threshold_line(terminal, ranking, reached);
   return text + legend(terminal, ranking);
 }

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "base/wording.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"
+#include "inspect/rows/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -153,9 +155,10 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   const bool with_rest =
       std::ranges::any_of(look.rows, [](auto& row) { return !rest_of(row).empty(); });
   text += column_heads(terminal, columns, with_rest);
+  std::optional<std::int64_t> chosen = look.chosen.query;
+  if (chosen && !look.units.empty()) chosen = look.units[unit_of_token(look.units, *chosen)];
   for (const LookRow& row : look.rows)
-    text += row_lines(terminal, columns, names, row,
-                      look.chosen.automatic && row.query == look.chosen.query);
+    text += row_lines(terminal, columns, names, row, look.chosen.automatic && row.query == chosen);
   return text;
 }
 

@@ -38,6 +38,16 @@ std::string_view part_behind_sign(std::string_view text) {
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
+// L1.H3 instead of look/L1.H3
+bool is_address_with_look(std::string_view name) {
+  try {
+    parse_view("look/" + std::string(name), ViewHeads::kOptional);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ViewAddress read_view(const std::string& text) {
@@ -59,6 +69,8 @@ ViewAddress read_view(const std::string& text) {
                                          ? fmt::format("{} behind {}/", parts.expected.text(),
                                                        name.substr(0, name.find('/')))
                                          : "an address of the page, as in look/L2.H4/i=17/j=3";
+                    if (is_address_with_look(name))
+                      parts.hint = fmt::format("did you mean look/{}?", name);
                   });
 }
 

@@ -182,12 +182,12 @@ std::string where_said(auto make) {
 }  // namespace
 
 std::string why_text(const Terminal& terminal, const Session& session, const LoadedModel& model,
-                     const WhyCell& cell) {
+                     const WhyCell& cell, const std::string& choice) {
   const Place place = place_of(cell);
   const Why found = why(session, &model, place, cell.query, cell.key);
   const WhyText text(terminal, session, cell, found);
   std::string all =
-      text.title() + "\n" + text.sum() + "\n" + text.dimensions() + "\n" + text.against();
+      text.title() + choice + "\n" + text.sum() + "\n" + text.dimensions() + "\n" + text.against();
   if (!found.visible) return all;
   all += where_said([&] {
     const Writes writes(session, model, rows_for(session, {place, cell.query, cell.key}));

@@ -39,7 +39,11 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   const Option* option = named_in(options, message);
   if (option == nullptr) return {.found = message};
   const std::string name = option->long_name();
-  if (kind == "RequiredError") return {.argument = name, .found = "missing"};
+  if (kind == "RequiredError") {
+    std::string names = option->name;  // -o/--output
+    std::ranges::replace(names, ',', '/');
+    return {.argument = names, .found = "missing", .expected = option->expected()};
+  }
   if (kind == "RequiresError") return without_effect(name, option->needs);
   if (is_flag(*option)) return {.argument = name, .found = "given a value", .expected = "none"};
   if (kind != "ArgumentMismatch") return {.found = message};

@@ -59,7 +59,9 @@ void require_folder_of(std::string_view option, const std::filesystem::path& out
         .hint = fmt::format("folder {} does not exist", folder.string())});
 }
 
-Output::Output(const std::string& path) {
+void tell_of_file(const std::filesystem::path& path) { tell("heed: wrote {}\n", path.string()); }
+
+Output::Output(const std::string& path) : path_(path) {
   if (path.empty() || path == "-") return;
   scope_.emplace();
   file_ = std::make_unique<AtomicFile>(path);
@@ -78,6 +80,7 @@ void Output::write(const void* data, std::size_t bytes) {
 void Output::finish() {
   if (file_) {
     file_->commit();
+    tell_of_file(path_);
   } else {
     flush_stdout();
   }

@@ -35,8 +35,11 @@ void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
 /// Throws if the folder of `out` does not exist, before anything is computed or written.
 void require_folder_of(std::string_view option, const std::filesystem::path& out);
 
-/// Accepts bytes in pieces. The file appears only after `finish`. While it is open, Ctrl-C waits
-/// for the next check, so that no partial file is left.
+/// Reports a written file on stderr; stdout belongs to the answer.
+void tell_of_file(const std::filesystem::path& path);
+
+/// Accepts bytes in pieces. The file appears only after `finish`, which reports it. While it is
+/// open, Ctrl-C waits for the next check, so that no partial file is left.
 class Output {
  public:
   /// Empty or "-": stdout.
@@ -47,6 +50,7 @@ class Output {
   void finish();
 
  private:
+  std::string path_;
   std::optional<InterruptScope> scope_;  // destroyed after the file
   std::unique_ptr<AtomicFile> file_;
 };

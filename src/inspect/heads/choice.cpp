@@ -81,6 +81,9 @@ class Chooser {
   ChosenHead by_content(const Candidates& candidates, const ChoiceWords& words) const;
   ChosenHead without_edge(const Candidates& candidates, const ChoiceWords& words) const;
   ChosenHead chosen(const Found& found, std::string reason) const;
+  static Edge in_units(const Found& found, const ChoiceWords& words) {
+    return words.in_units(found.head->place, found.edge);
+  }
   void silence_cells();
   void take_rows(std::span<const std::int64_t> asked);
 
@@ -279,7 +282,7 @@ ChosenHead Chooser::by_content(const Candidates& candidates, const ChoiceWords& 
     const double score = far_score(*head) * sum / static_cast<double>(rows_.size());
     if (!best || score > best->score) best = {head, *edge, score};
   }
-  if (best) return chosen(*best, words.of_content(best->edge, best->score));
+  if (best) return chosen(*best, words.of_content(in_units(*best, words), best->score));
   return without_edge(candidates, words);
 }
 
@@ -296,14 +299,15 @@ ChosenHead Chooser::without_edge(const Candidates& candidates, const ChoiceWords
 
 ChosenHead Chooser::choose(const Candidates& candidates, const ChoiceWords& words) const {
   if (is_between_)
-    if (const auto found = links(candidates)) return chosen(*found, words.of_link(found->edge));
+    if (const auto found = links(candidates))
+      return chosen(*found, words.of_link(in_units(*found, words)));
   if (is_cross_) return by_content(candidates, words);
   if (!is_masked_)  // several gaps are no repeated word
     if (const auto found = repeats(candidates))
-      return chosen(*found, words.of_induction(found->edge));
+      return chosen(*found, words.of_induction(in_units(*found, words)));
   if (is_narrowed_)
     if (const auto found = from_rows(candidates))
-      return chosen(*found, words.of_row(found->edge, is_masked_));
+      return chosen(*found, words.of_row(in_units(*found, words), is_masked_));
   return by_content(candidates, words);
 }
 
@@ -324,7 +328,8 @@ const StackShape& checked(const Session& session, std::optional<Stack> asked,
 
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> asked, std::optional<int> layer,
-                       std::optional<int> head, std::span<const std::int64_t> queries) {
+                       std::optional<int> head, std::span<const std::int64_t> queries,
+                       ShownUnits shown) {
   const StackShape& stack = checked(session, asked, layer, head);
   if (layer && head)
     return {.stack = stack.stack, .layer = *layer, .head = *head, .reason = "asked for"};
@@ -338,7 +343,8 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
   if (candidates.empty())
     fail({.op = "look", .found = fmt::format("{} has no attention heads", session.model)});
   const Chooser chooser(session, stack.stack, queries);
-  ChosenHead chosen = chooser.choose(candidates, {session, stack.stack, layer, head});
+  ChosenHead chosen =
+      chooser.choose(candidates, {session, stack.stack, layer, head, std::move(shown)});
   chosen.automatic = true;
   return chosen;
 }

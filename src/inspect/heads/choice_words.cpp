@@ -3,26 +3,48 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <span>
+#include <iterator>
+#include <string>
 
 #include "base/wording.h"
 #include "heed/tokenizer.h"
+#include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"
 
 namespace heed {
 namespace {
 
-// `king`; for a piece of a word, the word
-std::string named(std::span<const SessionToken> tokens, std::int64_t index) {
-  const auto at = static_cast<std::size_t>(index);
-  const std::string word = pieces_of_words(tokens)[at].word;
-  if (!word.empty()) return fmt::format("`{}`", displayable(word));
-  const std::string text = displayable(tokens[at].bytes);
+std::string in_marks(const std::string& bytes) {
+  const std::string text = displayable(bytes);
   const std::size_t begin = text.find_first_not_of(' ');
   return fmt::format("`{}`", begin == std::string::npos ? text : text.substr(begin));
 }
 
 }  // namespace
+
+// `king`; for a piece of a word, the word
+std::string ChoiceWords::named(std::span<const SessionToken> tokens, std::int64_t index) const {
+  const auto at = static_cast<std::size_t>(index);
+  if (!shown.firsts.empty()) {
+    const std::size_t unit = unit_of_token(shown.firsts, index);
+    std::string bytes;
+    for (auto each = shown.firsts[unit]; each < unit_end(shown.firsts, unit, std::ssize(tokens));
+         ++each)
+      bytes += tokens[static_cast<std::size_t>(each)].bytes;
+    return in_marks(bytes);
+  }
+  const std::string word = pieces_of_words(tokens)[at].word;
+  return word.empty() ? in_marks(tokens[at].bytes) : fmt::format("`{}`", displayable(word));
+}
+
+Edge ChoiceWords::in_units(const Place& place, Edge edge) const {
+  if (shown.firsts.empty()) return edge;
+  const auto rows = look_unit_rows(session.at(place), place.head, shown.firsts, {{edge.query}}, -1);
+  const std::int64_t first = shown.firsts[unit_of_token(shown.firsts, edge.key)];
+  for (const LookKey& key : rows.at(0).attends)
+    if (key.key == first) edge.weight = static_cast<double>(key.weight);
+  return edge;
+}
 
 std::string ChoiceWords::query(std::int64_t index) const {
   return named(session.queries(stack), index);
@@ -30,10 +52,20 @@ std::string ChoiceWords::query(std::int64_t index) const {
 
 std::string ChoiceWords::key(std::int64_t index) const { return named(session.keys(stack), index); }
 
+// `4 tokens`; 0 within a unit
+std::string ChoiceWords::distance(const Edge& edge) const {
+  if (shown.firsts.empty()) return number_of(std::abs(edge.query - edge.key), "token");
+  const auto unit = [&](std::int64_t token) {
+    return static_cast<std::int64_t>(unit_of_token(shown.firsts, token));
+  };
+  return number_of(std::abs(unit(edge.query) - unit(edge.key)), unit_name(shown.unit));
+}
+
 std::string ChoiceWords::seen(const Edge& edge) const {
-  return fmt::format("looks {} {} to {} ({})", edge.key > edge.query ? "ahead" : "back",
-                     number_of(std::abs(edge.query - edge.key), "token"), key(edge.key),
-                     hundredths(edge.weight));
+  const std::string far = distance(edge);
+  if (far.starts_with("0 ")) return fmt::format("looks at itself ({})", hundredths(edge.weight));
+  return fmt::format("looks {} {} to {} ({})", edge.key > edge.query ? "ahead" : "back", far,
+                     key(edge.key), hundredths(edge.weight));
 }
 
 std::string ChoiceWords::than_any_other() const {

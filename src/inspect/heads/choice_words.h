@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "heed/session.h"
+#include "inspect/choice.h"
 #include "inspect/heads/edges.h"
 
 namespace heed {
@@ -15,7 +18,10 @@ struct ChoiceWords {
   const Session& session;
   Stack stack = Stack::kSelf;
   std::optional<int> layer = {}, head = {};
+  ShownUnits shown = {};
 
+  /// The edge with the weight that its row of units shows.
+  Edge in_units(const Place& place, Edge edge) const;
   std::string of_induction(const Edge& edge) const;
   /// The edge goes from one text to the other.
   std::string of_link(const Edge& edge) const;
@@ -25,6 +31,8 @@ struct ChoiceWords {
   std::string of_content(const std::optional<Edge>& edge, double score) const;
 
  private:
+  std::string named(std::span<const SessionToken> tokens, std::int64_t index) const;
+  std::string distance(const Edge& edge) const;
   std::string query(std::int64_t index) const;
   std::string key(std::int64_t index) const;
   std::string seen(const Edge& edge) const;  // "looks back 7 tokens to `king` (.77)"

@@ -42,6 +42,9 @@ inline std::int64_t unit_end(std::span<const std::int64_t> units, std::size_t un
   return unit + 1 < units.size() ? units[unit + 1] : length;
 }
 
+/// The unit that contains this token.
+std::size_t unit_of_token(std::span<const std::int64_t> units, std::int64_t token);
+
 LookRow look_row(const RowView& row, std::int64_t top);
 
 /// Rows and keys are units, given by their first tokens: a row is the mean over its queries, and a

@@ -35,17 +35,21 @@ std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   return rows;
 }
 
+// Empty for tokens, and between two texts.
+std::vector<std::int64_t> shown_units(const Session& session, Stack stack, Unit unit) {
+  const auto queries = session.queries(stack);
+  if (unit == Unit::kToken || queries.data() != session.keys(stack).data()) return {};
+  const bool is_source = queries.data() == session.key_tokens.data();
+  const Tokenizer* tokenizer = is_source ? session.source_tokenizer : session.tokenizer;
+  return token_units(queries, tokenizer).of(unit);
+}
+
 // Rows of tokens, or of units if queries and keys are the same tokens.
 void fill_rows(const Session& session, const LayerAttention& layer, const LookRequest& request,
                Look& answer) {
   const int head = answer.chosen.head;
   const std::vector<std::int64_t> rows = shown_rows(request, answer);
-  if (answer.key_tokens.empty() && request.unit != Unit::kToken) {
-    const auto queries = session.queries(answer.chosen.stack);
-    const bool is_source = queries.data() == session.key_tokens.data();
-    const Tokenizer* tokenizer = is_source ? session.source_tokenizer : session.tokenizer;
-    answer.units = token_units(queries, tokenizer).of(request.unit);
-  }
+  answer.units = shown_units(session, answer.chosen.stack, request.unit);
   answer.rows = answer.units.empty() ? look_rows(layer, head, rows, request.top)
                                      : look_unit_rows(layer, head, answer.units, rows, request.top);
   if (!layer.scores.sink.given()) return;
@@ -98,10 +102,16 @@ void keep_largest(const LayerAttention& layer, int head, std::span<const std::in
               });
 }
 
+// As `heed look` shows the weight of one edge.
+std::string thousandths(double weight) {
+  return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
+}
+
 // Among the requested layers and heads; `weight` is negative if none of them sees it.
 std::string edge_reason(double weight, std::optional<int> layer, std::optional<int> head) {
   if (layer && head) return "asked for";
-  if (weight >= 0) return fmt::format("gives this edge the largest weight, {}", hundredths(weight));
+  if (weight >= 0)
+    return fmt::format("it gives this edge the largest weight, {}", thousandths(weight));
   return layer  ? fmt::format("no head of layer {} can see it", *layer)
          : head ? fmt::format("head {} of no layer can see it", *head)
                 : "no head can see it";
@@ -224,14 +234,26 @@ ChosenHead choose_head_of_keys(const Session& session, std::span<const std::int6
   const Stack stack = asked.value_or(session.stacks.at(0).shape.stack);
   ChosenHead chosen =
       choose_head_of_edge(session, distant_queries(session, stack, keys), keys, stack, layer, head);
-  if (chosen.automatic)
-    chosen.reason = chosen.score > 0
-                        ? "gives this word the largest weight from a token not next to it"
-                        : "no token beyond its neighbours can attend to this word";
+  if (!chosen.automatic) return chosen;
+  const bool same = session.queries(stack).data() == session.keys(stack).data();
+  if (chosen.score > 0)
+    chosen.reason = fmt::format("it gives this word the largest weight{}",
+                                same ? " from a token not next to it" : "");
+  else
+    chosen.reason =
+        fmt::format("no token{} can attend to this word", same ? " beyond its neighbours" : "");
   return chosen;
 }
 
 namespace {
+
+// A reason names words and characters as the rows show them. A sentence is too long for it, and
+// most edges stay within one: there it names tokens.
+ShownUnits named_units(const Session& session, const LookRequest& request) {
+  if (request.unit == Unit::kSentence) return {};
+  const Stack stack = request.stack.value_or(session.stacks.at(0).shape.stack);
+  return {request.unit, shown_units(session, stack, request.unit)};
+}
 
 ChosenHead chosen_head(const Session& session, const LookRequest& request,
                        std::span<const HeadScores> heads) {
@@ -239,7 +261,8 @@ ChosenHead chosen_head(const Session& session, const LookRequest& request,
     return choose_head_of_keys(session, request.columns, request.stack, request.layer,
                                request.head);
   if (request.queries.empty() || request.cell_keys.empty())
-    return choose_head(session, heads, request.stack, request.layer, request.head, request.queries);
+    return choose_head(session, heads, request.stack, request.layer, request.head, request.queries,
+                       named_units(session, request));
   return choose_head_of_edge(session, request.queries, request.cell_keys, request.stack,
                              request.layer, request.head);
 }

@@ -10,9 +10,7 @@ class Units {
   Units(std::span<const std::int64_t> firsts, std::int64_t length)
       : firsts_(firsts), length_(length) {}
 
-  std::size_t of(std::int64_t token) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(firsts_, token) - firsts_.begin() - 1);
-  }
+  std::size_t of(std::int64_t token) const { return unit_of_token(firsts_, token); }
   std::size_t count() const { return firsts_.size(); }
   std::int64_t first(std::size_t unit) const { return firsts_[unit]; }
   std::int64_t end(std::size_t unit) const { return unit_end(firsts_, unit, length_); }
@@ -44,6 +42,10 @@ class Units {
 };
 
 }  // namespace
+
+std::size_t unit_of_token(std::span<const std::int64_t> units, std::int64_t token) {
+  return static_cast<std::size_t>(std::ranges::upper_bound(units, token) - units.begin() - 1);
+}
 
 std::vector<LookRow> look_unit_rows(const LayerAttention& layer, int head,
                                     std::span<const std::int64_t> units,
