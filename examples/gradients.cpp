@@ -36,6 +36,5 @@ int main() {
     return loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::Mask::causal()}));
   };
   const double slope = (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5;
-  std::printf("dq[100] %.6f\nby differences of the loss %.6f\n", grads.dq.data<double>()[100],
-              slope);
+  std::printf("dq[100] %.6f, by differences %.6f\n", grads.dq.data<double>()[100], slope);
 }

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 Who = int | str
 
 
+def _index_if_given(session: Session, what: str, number: int | None, count: int) -> int | None:
+    has = f" ({session.model_name} has {count} {what}{'' if count == 1 else 's'})"
+    return None if number is None else index_of("look", what, number, count, has)
+
+
 def question(
     session: Session,
     layer: int | None,
@@ -35,10 +40,8 @@ def question(
     head = whole_if_given("look", "head", head)
     if (layer is not None or head is not None) and (stack is not None or len(session.stacks) == 1):
         of = session.stack(stack)
-        for_layers, for_heads = (f" ({session.model} has {count} {what})"
-                                 for count, what in ((of.layers, "layers"), (of.heads, "heads")))
-        layer = None if layer is None else index_of("look", "layer", layer, of.layers, for_layers)
-        head = None if head is None else index_of("look", "head", head, of.heads, for_heads)
+        layer = _index_if_given(session, "layer", layer, of.layers)
+        head = _index_if_given(session, "head", head, of.heads)
     top = whole_if_given("look", "top", top, least=1)
     rows = whole_if_given("look", "rows", rows, least=1)
     queries = [] if who is None else find(session, who, stack, False, "who")

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
+#include "heed/error.h"
 #include "heed/model.h"
 #include "support/scratch.h"
 #include "support/tiny_configs.h"
@@ -33,6 +35,27 @@ TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
   EXPECT_EQ(found[0].filename(), "b-writer");
   EXPECT_EQ(found[1].filename(), "a-reader");
   EXPECT_EQ(found[2].filename(), "c-translator");
+}
+
+// As in the Python package, which brings tales alone.
+TEST(Registry, AModelOfHeedThatDidNotComeWithItIsInItsSource) {
+  const test::Scratch scratch;
+  save_model(scratch / "tales",
+             *make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
+                             "n_positions": 6, "vocab_size": 11})",
+                         1),
+             nullptr, DType::kF32);
+  set_built_in_models(scratch.folder());
+  std::string hint;
+  try {
+    find_model("enja");
+  } catch (const Error& error) {
+    hint = error.hint();
+  }
+  set_built_in_models({});
+  EXPECT_TRUE(
+      hint.ends_with("; built in here: tales; enja is in the folder models of heed's source"))
+      << hint;
 }
 
 TEST(Registry, TheTextsSayWhichKindReadsThem) {
