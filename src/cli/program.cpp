@@ -79,7 +79,7 @@ int guarded(const Command& command, const std::vector<std::string>& arguments) {
   }
 }
 
-// For what is no command: ", the nearest is look".
+// Suggests what to write instead of an unknown command: ", the nearest is look".
 std::string hint_of(const std::string& found, std::span<const std::string_view> names) {
   if (found == "version" || found == "-v" || found == "-V") return ", try heed --version";
   if (found.find(' ') != std::string::npos)

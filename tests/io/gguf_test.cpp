@@ -93,12 +93,14 @@ TEST(GgufHeader, ThatIsWrongIsRefusedByItsPlace) {
   writer.version = 3;
   writer.more_tensors = kHuge;
   expect_error(writer.file(),
-               "byte 24: the number of tensors is 1152921504606846976, expected at most 0: the "
+               "byte 24: the file is cut or broken: the number of tensors is 1152921504606846976, "
+               "expected at most 0: the "
                "file ends at byte 32");
   writer.more_tensors = 0;
   writer.more_keys = kHuge;
   expect_error(writer.file(),
-               "byte 24: the number of keys is 1152921504606846976, expected at most 0: the file "
+               "byte 24: the file is cut or broken: the number of keys is 1152921504606846976, "
+               "expected at most 0: the file "
                "ends at byte 32");
   expect_error(GgufWriter().key("k", 8, GgufWriter::bytes_of(kHuge)).file(),
                "byte 37: the file is cut or broken: k is 1152921504606846976 bytes, expected at "

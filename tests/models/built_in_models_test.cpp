@@ -46,12 +46,15 @@ TEST(Registry, AModelOfHeedThatDidNotComeWithItIsInItsSource) {
                          1),
              nullptr, DType::kF32);
   set_built_in_models(scratch.folder());
+  const fs::path here = fs::current_path();
+  fs::current_path(scratch.folder());  // ./models is searched too
   std::string hint;
   try {
     find_model("enja");
   } catch (const Error& error) {
     hint = error.hint();
   }
+  fs::current_path(here);
   set_built_in_models({});
   EXPECT_TRUE(
       hint.ends_with("; built in here: tales; enja is in the folder models of heed's source"))
