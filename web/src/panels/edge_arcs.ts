@@ -48,16 +48,6 @@ function link([left, right]: [number, number], source: number, target: number): 
   return `M${left},${source}C${middle},${source},${middle},${target},${right},${target}`;
 }
 
-/** The place of a number above the middle of an arc: beside a steep arc, on the side away from its descent. */
-function besideMiddle({source, target}: Arc, [left, right]: [number, number], width: number): Mark['attributes'] {
-  const slope = (target - source) / (right - left);
-  const steep = Math.min(1, Math.abs(slope) * 2);
-  return {
-    x: (left + right) / 2 + Math.sign(slope) * steep * (width / 2 + 6), y: (source + target) / 2 - width / 2 - 4,
-    'text-anchor': steep < 0.2 ? 'middle' : slope < 0 ? 'end' : 'start',
-  };
-}
-
 /** One mark of the drawing: equal keys are one element, which moves. */
 interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record<string, string | number>; text: string; arc: Arc | null }
 
@@ -75,7 +65,7 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
   // A wider, invisible stroke as a target for the pointer.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
   if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'}
-    : arc.line !== undefined ? {x: (left + right) / 2, y: (source + target) / 2 + arc.line + 4, 'text-anchor': 'middle'} : besideMiddle(arc, columns, width)}, label));
+    : {x: (left + right) / 2, y: (source + target) / 2 + (arc.line ?? 0) + 4, 'text-anchor': 'middle'}}, label));
   return marks;
 }
 

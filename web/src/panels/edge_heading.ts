@@ -29,10 +29,10 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const isOneLayer = places.every(({layer}) => layer === places[0]!.layer);
   const head = !isMany ? `head ${headName(store.now)}`
     : `${places.length} heads${isOneLayer ? ` of layer ${places[0]!.layer}` : ''}`;
-  const which = store.to ? 'the 8 largest' : isNarrow ? 'largest edges' : 'largest edges, up to 90 % of the row';
+  const which = store.to ? 'the 8 largest' : isNarrow ? 'largest edges' : 'largest edges until 90 % of the row';
   const name = at === null ? '' : spanName({tokens: side.queries}, at);
   return {
     title: !isNamed ? 'Who attends to whom' : store.to ? `Who attends to ${name}` : `${name} attends to`,
-    after: hasSwitch && rows === '' ? head : `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
+    after: hasSwitch && rows === '' ? head : `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'until 90 % of it'}`}`,
   };
 }

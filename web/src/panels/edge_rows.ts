@@ -75,7 +75,8 @@ export function keyRow(
 }
 
 export function foldRow({begin, end}: FoldEntry, noun: string, unfold: () => void): HTMLElement {
-  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold, html('span', {class: 'fold-mark'}), count(end - begin, noun));
+  const title = `no edge drawn to ${end - begin === 1 ? `this ${noun}` : `these ${end - begin} ${noun}s`} of the text: click to unfold`;
+  return button({class: 'fold', 'data-index': `fold-${begin}`, title}, unfold, html('span', {class: 'fold-mark'}), count(end - begin, noun));
 }
 
 export function restRow(text: string): HTMLElement {

@@ -38,8 +38,7 @@ export function ordinal(value: number): string {
 
 export function rankText({rank, of}: {rank: number; of: number}, line: string): string {
   if (of === 1) return `the only one in its ${line}`;
-  const all = of.toLocaleString('en');
-  return rank === 1 ? `largest of the ${all} in its ${line}` : `${ordinal(rank)} largest of ${all}`;
+  return `${rank === 1 ? '' : `${ordinal(rank)} `}largest of ${of.toLocaleString('en')}`;
 }
 
 /** Under a common cursor: the values of A and B. */

@@ -36,7 +36,7 @@ test('rows are a token and what it writes, columns the source', async () => {
   await soon.equal(() => page.locator('.large').textContent(), '0.830');
   await soon.equal(() => page.locator('.arc-number').textContent(), '.830');
   await soon.deepEqual(() => texts(page, '.figure b'), ['z', kLetters[3]]);
-  await soon.equal(() => page.locator('.rank').textContent(), 'largest of the 6 in its row');
+  await soon.equal(() => page.locator('.rank').textContent(), 'largest of 6');
   await soon.match(() => page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
 });
 
