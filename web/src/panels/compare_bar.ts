@@ -17,9 +17,10 @@ import {tokenOfB} from '../transport/difference';
 import {readVersus} from '../selection/versus';
 import {viewOf} from '../views/list';
 import {CompareForm, group, link} from './compare_form';
+import {kWithout} from './guide_steps';
 import {kPaleText} from './matrix_scale';
 import {wordsStack} from './words_page';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const kWords = 3;      // next words shown briefly
 const kHeads = 6;      // most changed heads
@@ -157,7 +158,7 @@ export class CompareBar implements Panel {
     const can = compared && compared.a !== compared.b && compared.unlike === '' && side.isWritten && compared.a.hasWeights;
     const [a, b] = this.slots.map((slot, at) => latest(slot.show(can ? at === 0 ? compared.a.next(position, kCompared) : compared.b.next(tokenOfB(compared, position), kCompared) : null)));
     if (!a || !b) return say(this.words, '');
-    const parts = a.words.slice(0, kWords).map(({id, text, probability}) => `\u201c${wordText(text)}\u201d ${weight(probability)} \u2192 ${chanceIn(b, id).written}`);
+    const parts = a.words.slice(0, kWords).map(({id, text, probability}) => `\u201c${saidWord(text, side.queries)}\u201d ${weight(probability)} \u2192 ${chanceIn(b, id).written}`);
     say(this.words, `next: ${parts.join(', ')}`);
   }
 
@@ -198,7 +199,7 @@ export class CompareBar implements Panel {
     const ablated = this.ablated(heads, place);
     const first = heads[0] && heads[0].change >= kLeast ? heads[0] : null;
     const isSame = own !== undefined && own.change < kLeast;
-    if (first && isSame && ablated === own && this.comparison.isNew && kOfOneHead.includes(this.page.store.now.view)) {
+    if (first && isSame && ablated === own && this.isToMove && kOfOneHead.includes(this.page.store.now.view)) {
       const {places, query, key, range} = this.page.store.chosen;
       this.comparison.isNew = false;
       this.comparison.before = {to: nameOf({...primary(this.page.store.now), layer: first.layer, head: first.head}), selection: {places, query, key, range}};
@@ -209,6 +210,9 @@ export class CompareBar implements Panel {
     this.same.replaceChildren(shown ? sameText(shown, ablated) : '',
       ...shown && to ? [' ', link(isSame ? `${headText(to)} changes most` : `show ${headText(to)}`, () => this.go(to))] : []);
   }
+
+  /** Whether the page goes on to the head that changes most: once after an edit, and in the guided look's step without the head. */
+  private get isToMove(): boolean { return this.comparison.isNew || (this.page.store.chosen.guide === kWithout && this.comparison.before === null); }
 
   /** The head that the edit ablates: the one in view before others. */
   private ablated(heads: ChangedHead[], place: Place): ChangedHead | undefined {

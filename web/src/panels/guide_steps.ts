@@ -9,9 +9,11 @@ import {headsOf} from '../heads/late';
 import type {Page} from './panel';
 import {primary} from './panel';
 import {plainName} from '../heads/score_names';
-import type {Selection, ViewName} from '../selection/selection';
+import type {Place, Selection, ViewName} from '../selection/selection';
 import {headText, kNothing} from '../selection/selection';
+import {readVersus} from '../selection/versus';
 import {bestOf} from '../shell/chips';
+import type {Side} from '../attention/side';
 import type {HasTokens} from '../text/tokens';
 import {isolated, phrase, plain} from '../text/tokens';
 import type {Next} from '../transport/api';
@@ -20,8 +22,9 @@ import {columnOf, valueOf} from './heads_scores';
 import {backText, rankOf, rankText} from './read_out';
 import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
-import {wordText} from './word';
+import {saidWord} from './word';
 
+export const kWithout = 4;  // the step that runs the text without the head
 const kTested = 1024;  // tokens up to which Why reruns the text unasked
 const kWords = 64;     // as many as Look requests for both sides
 
@@ -40,7 +43,7 @@ export interface Step {
 
 function named({tokens}: HasTokens, at: number): Said { return [html('b', {}, `\u201c${isolated(plain(tokens[at]!))}\u201d`), ` (${at})`]; }
 
-function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(wordText(text))}\u201d`); }
+function word(text: string, {queries}: Side): HTMLElement { return html('b', {}, `\u201c${isolated(saidWord(text, queries))}\u201d`); }
 
 /** Attention between tokens. */
 function rowStep(page: Page, cell: WhyCell | null): Step {
@@ -77,7 +80,7 @@ function habitStep(page: Page): Step {
       const own = valueOf(page, place, column, null);
       if (own === undefined || values.includes(undefined)) return null;
       const more = values.filter((each) => each! > own).length;
-      return [`Over the whole text head ${headText(place)} has one habit most: `, html('b', {}, `${plainName(column.name)} ${shortWeight(own)}`), `, the ${column.about}. `,
+      return [`Over the whole text, the strongest habit of head ${headText(place)} is `, html('b', {}, `${plainName(column.name)} ${shortWeight(own)}`), `, the ${column.about}. `,
         `${more === 0 ? 'None' : more} of the ${values.length} heads ${more === 1 ? 'has' : 'have'} more of it; `
         + `${answersRuns(api.model, 'heads') ? 'the evidence beside the table shows it row by row' : 'the table has the others'}.`];
     },
@@ -98,14 +101,22 @@ function whyStep(page: Page, cell: WhyCell | null): Step {
   };
 }
 
+/** The head that the guided look is about: in the step without it, another one is in view. */
+export function headOf({places, guide, versus}: Selection): Place {
+  const own = primary({places});
+  const read = guide === kWithout ? readVersus(versus) : null;
+  const [ablated] = read?.kind === 'edits' ? (read.edits as {ablate?: Place[]}).ablate ?? [] : [];
+  return ablated ? {...own, layer: ablated.layer, head: ablated.head} : own;
+}
+
 /** The text run without the head: beside the words, or as Why tries it. */
 function withoutStep(page: Page, cell: WhyCell | null): Step {
   const {api, side, store, compared} = page;
-  const place = primary(store.now);
+  const place = headOf(store.now);
   const query = store.pinnedQuery ?? side.queries.length - 1;
   const head = headText(place);
   const lead = 'To see what a head is for, run the text without it: ';
-  const own = {number: 4, title: 'Without the head'};
+  const own = {number: kWithout, title: 'Without the head'};
   if (api.model.runs && side.isWritten) {
     const ask = () => compared && compared.unlike === '' ? [compared.a.next(query, kWords), compared.b.next(tokenOfB(compared, query), kWords)] : null;
     return {
@@ -118,9 +129,9 @@ function withoutStep(page: Page, cell: WhyCell | null): Step {
         const most = a.words.reduce((one, each) => lost(each) > lost(one) ? each : one);
         const after = without(most);
         const [first] = a.words, [other] = b.words;
-        return ['After ', html('b', {}, `\u201c${phrase(side.queries, Math.max(0, a.position - 1), a.position + 1)}\u201d`), ' the next word that loses most, ', word(most.text),
+        return ['After ', html('b', {}, `\u201c${phrase(side.queries, Math.max(0, a.position - 1), a.position + 1)}\u201d`), ' the next word that loses most, ', word(most.text, side),
           `, has ${weight(most.probability)} with the head and ${after === undefined ? `under ${weight(Math.max(0.001, least))}` : weight(after)} without it; `,
-          ...first!.id === other!.id ? ['the likeliest is ', word(first!.text), ' in both.'] : ['the likeliest was ', word(first!.text), ' and becomes ', word(other!.text), '.']];
+          ...first!.id === other!.id ? ['the likeliest is ', word(first!.text, side), ' in both.'] : ['the likeliest was ', word(first!.text, side), ' and becomes ', word(other!.text, side), '.']];
       },
     };
   }
@@ -129,7 +140,7 @@ function withoutStep(page: Page, cell: WhyCell | null): Step {
     lead: `${lead}below, \u201cablate head\u201d is the text with ${head} writing nothing.`,
     ask: () => cell && [api.ofHead<Trial>(cell.place, `${cell.path}/test?edit=ablate`)],
     say: ({words: [first], moved, text_moved: text}: Trial) => first
-      ? ['The likeliest word there, ', word(first.text), `, goes from ${weight(first.as_it_is)} to ${weight(first.edited)}.`]
+      ? ['The likeliest word there, ', word(first.text, side), `, goes from ${weight(first.as_it_is)} to ${weight(first.edited)}.`]
       : ['The output at ', ...named({tokens: side.queries}, query), ` moves by ${percent(moved)}${text === undefined ? '' : `, and the vector of the text by ${percent(text)}`}.`],
   };
 }
@@ -149,7 +160,7 @@ function layersStep(page: Page): Step {
       const guess = ({cells}: Lens['levels'][number]) => cells[0]!;
       const isLast = (level: Lens['levels'][number]) => guess(level).id === guess(last).id;
       const begin = layers[layers.length - [...layers].reverse().findIndex((level) => !isLast(level))] ?? first;
-      const told = (level: Lens['levels'][number]): Said => [word(guess(level).text), ` ${shortWeight(guess(level).probability)}`];
+      const told = (level: Lens['levels'][number]): Said => [word(guess(level).text, side), ` ${shortWeight(guess(level).probability)}`];
       const isWhole = layers.every(isLast);
       return ['After ', html('b', {}, `\u201c${phrase(side.queries, Math.max(0, at - 1), at + 1)}\u201d`), ` layer ${first.layer} would say `, ...told(first),
         ...isWhole ? ['; all layers agree'] : [begin === last ? '; only the last layer says ' : `; from layer ${begin.layer} on it is `, ...told(begin)],

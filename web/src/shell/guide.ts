@@ -2,9 +2,8 @@
 import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../drawing/dom';
 import type {Page, Panel} from '../panels/panel';
-import {primary} from '../panels/panel';
 import type {Step} from '../panels/guide_steps';
-import {stepsOf} from '../panels/guide_steps';
+import {headOf, stepsOf} from '../panels/guide_steps';
 import {ChosenCell} from '../panels/why_cell';
 import {Block} from '../panels/why_parts';
 import type {Selection} from '../selection/selection';
@@ -89,7 +88,7 @@ export class Guide implements Panel {
     const {store, side} = this.page;
     const query = store.pinnedQuery;
     this.set({
-      ...kNothing, scores: store.chosen.scores, places: [primary(store.chosen)], query: query ?? lastWord(side), key: query === null ? null : store.pinnedKey,
+      ...kNothing, scores: store.chosen.scores, places: [headOf(store.chosen)], query: query ?? lastWord(side), key: query === null ? null : store.pinnedKey,
       view, guide: number, ...change,
     });
   }

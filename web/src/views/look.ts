@@ -17,7 +17,7 @@ import type {View} from './view';
 const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undefined});
 
 /** Whether the columns end with the window: below the guided look, and what it compares, where it is high enough; below images never. */
-function hasRoom({stage, side, store: {chosen: {guide, versus}}}: Page): boolean { return !hasPatches(side.keys) && (guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000)); }
+function hasRoom({stage, side, store: {chosen: {guide, versus}}}: Page): boolean { return !hasPatches(side.keys) && (guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 880)); }
 
 /** The part below the columns. */
 function underOf({side, store}: Page): MakePanel {

@@ -35,7 +35,7 @@ test('five steps tell with the numbers of the view what it shows', async () => {
 
   await press(page, 'next');
   const second = await at(page, 2);
-  const [, head, name, value, more] = /head (L\d\.H\d) has one habit most: (.+) (\.\d\d|1\.0), the .+\. (None|\d+) of the 36 heads ha/.exec(second);
+  const [, head, name, value, more] = /strongest habit of head (L\d\.H\d) is (.+) (\.\d\d|1\.0), the .+\. (None|\d+) of the 36 heads ha/.exec(second);
   await soon.equal(() => page.locator('.heads-names [aria-pressed=true]').textContent(), name);
   await soon.match(() => page.locator('.heads-evidence').innerText(), new RegExp(`head ${head}, ${name}`));
   const rows = () => page.locator('.heads-sheet [role=row]').evaluateAll((all) => all.map((row) => row.textContent));
@@ -59,9 +59,13 @@ test('five steps tell with the numbers of the view what it shows', async () => {
   const fourth = await at(page, 4);
   const [, word, kept, without] = /next word that loses most, \u201c(.+?)\u201d, has (\S+) with the head and (\S+) without it/.exec(fourth);
   await soon.match(() => page.locator('.compare-about').innerText(), new RegExp(`without head ${head}`));
+  assert.match(fourth, new RegExp(`in B, head ${head} writes nothing`));
+  const changes = page.locator('.compare-changes [data-change]');  // the view shows the head that changes most
+  await soon.equal(() => changes.first().getAttribute('aria-pressed'), 'true');
+  await soon.ok(async () => !(await hash(page)).startsWith(`#look/${head}/`));
   await soon.ok(async () => (await page.locator('.next-row.both').allInnerTexts()).some((row) => {
     const cells = row.split(/\s+/);
-    return cells[0].replace(/\u2011/, '') === word && cells[1] === kept && cells[2] === without;
+    return cells[0] === word && cells[1] === kept && cells[2] === without;
   }));
 
   await press(page, 'next');
@@ -129,7 +133,7 @@ test('what is chosen on the way is what the next step speaks of', async () => {
   await page.keyboard.press('.');
   await soon.match(() => at(page, 1), /head L4\.H3 gives/);
   await press(page, 'next');
-  await soon.match(() => at(page, 2), /head L4\.H3 has/);
+  await soon.match(() => at(page, 2), /head L4\.H3 is/);
 });
 
 for (const [width, height, colorScheme] of [[1440, 900, 'light'], [1280, 800, 'dark'], [390, 844, 'dark']]) {
