@@ -16,7 +16,7 @@ import {filterOf, meanOf, numberText, passes, sortedHeads} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 import {MoreBelow} from './more_below';
 
-const kBelow = 36;       // the foot line and the space above it
+const kBelow = 76;       // the foot's three lines and the space above them
 const kLeastHeight = 300;
 const kMargin = 8;       // px around the heads for their frames
 const kBeyond = 160;     // px above and below the visible part that also exist
@@ -26,7 +26,7 @@ export class GridPanel implements Panel {
   private readonly thumbs: Thumbs;
   private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
   private readonly sheet = html('div', {class: 'grid-sheet'});
-  private readonly more = new MoreBelow();
+  private readonly more = new MoreBelow(true);
   private readonly pointer: GridPointer;
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the existing heads
@@ -46,7 +46,7 @@ export class GridPanel implements Panel {
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
     this.pointer = new GridPointer(this.scroller, this.sheet, page, (place) => this.cellOf(place));
     this.scroller.append(this.sheet);
-    container.append(this.heading.element, this.scroller, this.more.element);
+    container.append(this.heading.element, this.more.above, this.scroller, this.more.element);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => {
@@ -86,11 +86,12 @@ export class GridPanel implements Panel {
     this.reveal(primary(this.page.store.now));
   }
 
-  /** Number of layers below the lower edge. */
+  /** Number of layers beyond the upper and the lower edge. */
   private sayMore(): void {
     const {scrollTop, clientHeight} = this.scroller;
-    const {end} = linesWithin(this.layout, this.page.side.numbers.length, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
-    this.more.say(this.page.side.numbers.length - Math.ceil(end / this.layout.lines), 'layer');
+    const {lineHeight, lines} = this.layout;
+    const {first, end} = linesWithin(this.layout, this.page.side.numbers.length, scrollTop + lineHeight / 2, scrollTop + clientHeight - lineHeight / 2);
+    this.more.say(this.page.side.numbers.length - Math.ceil(end / lines), 'layer', Math.floor(first / lines));
   }
 
   /** The foot line: everything known about the head under the pointer, or the pinned one. */
@@ -137,7 +138,7 @@ export class GridPanel implements Panel {
       width, heads, layers: numbers.length, queries: attention.queries, keys: attention.keys, isCausal: attention.causal, isNarrow: stage.isNarrow,
       hasBrackets: this.hasBrackets,
     };
-    const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
+    const top = (this.more.above.hidden ? this.scroller : this.more.above).getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
     const state = `${Object.values(shape).join(' ')} ${Math.round(top)} ${stage.viewHeight} ${this.isOnSheet}`;
     if (state === this.layoutState) return;
     this.layoutState = state;

@@ -86,6 +86,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
   container.classList.toggle('one-line', said !== undefined);
+  container.classList.toggle('all-scores', view.name === 'grid');
   container.append(address, reason, lack, check, saving.element, keys);
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.chosen)}`);

@@ -63,9 +63,9 @@ export const heads: View = {
         o: () => store.set({sort: nextName(page, sortName(page, null))}),
         x: () => scatter.walk('x'), y: () => scatter.walk('y'), '/': () => pattern.focus(),
       },
-      said: () => {
+      said: () => {  // the shares, as many as fit: the table has all scores
         const place = {...store.hover.place ?? primary(store.now), stack: headsOf(page)[0]!.stack!};
-        const values = columnsOf(page, alike()).map((column) => `${fullName(column.name)} ${valueText(column, valueOf(page, place, column, alike()))}`);
+        const values = columnsOf(page, alike()).filter(({unit, name}) => unit === 'share' && name !== 'normalised_entropy').map((column) => `${fullName(column.name)} ${valueText(column, valueOf(page, place, column, alike()))}`);
         return [html('b', {class: 'accent'}, headText(place)), document.createTextNode(` ${values.join(' \u00b7 ')}`)];
       },
       update,
