@@ -52,7 +52,7 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
 const kLetter = 6.4;    // px per digit
 const kLetters = 8;     // of a name at most: a slanted one ends below the line above
 const [kCell, kHeight] = [23, 256];  // px of a cell at most, and of all cells one above the other
-const [kNames, kAside] = [52, 24];  // px to the left of the cells, and between two drawings
+const [kNames, kAside] = [58, 24];  // px to the left of the cells, and between two drawings
 
 function inBrief(name: string): string {
   return graphemes(name).length <= kLetters ? name : shortened(name, (text) => graphemes(text).length <= kLetters);
@@ -61,7 +61,7 @@ function inBrief(name: string): string {
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers; all of it in `room` px with the gap after it. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, room: number, write: (value: number, isOwn: boolean) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
-  const [left, top] = [kNames, 44];
+  const [left, top] = [kNames, 54];
   const size = Math.min(kCell, Math.floor((room - kNames - kAside) / Math.max(columns, 1)), Math.floor(kHeight / Math.max(rows, 1)));
   const middle = (at: number) => size * (at + 0.5);
   const marksOf = values.flatMap((row, i) => row.map((value, j) => {

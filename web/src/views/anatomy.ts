@@ -59,7 +59,7 @@ class AnatomyView implements Drawn {
       this.switch('value', ['down', 'up'], () => this.isUp ? 'up' : 'down', (name) => {
         this.isUp = name === 'up';
         return {};
-      }),
+      }, 'what step 8 shows: down, each value in the head\u2019s own dimensions (W_V); up, the same brought back to the stream\u2019s dimensions (W_O)'),
     ];
     this.title.append(this.name, ...this.switches.map(({element}) => element));
     container.append(this.title, this.body, this.line);
@@ -79,12 +79,12 @@ class AnatomyView implements Drawn {
     this.cell.stop();
   }
 
-  private switch(name: string, options: readonly string[], now: () => string, change: (name: string) => Partial<Settings>): Switch {
+  private switch(name: string, options: readonly string[], now: () => string, change: (name: string) => Partial<Settings>, title: string | null = null): Switch {
     const {element, show} = choice(name, options.map((option) => ({name: option, label: option})), (chosen) => {
       this.settings = {...this.settings, ...change(chosen)};
       this.update();
     });
-    return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
+    return {element: html('span', {class: 'anatomy-switch', title}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
   }
 
   /** The same cell as in Why; a file has one window. */
