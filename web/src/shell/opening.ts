@@ -16,7 +16,7 @@ import type {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
 import {modelsList} from './models_list';
 import type {Notice} from './notice';
-import {examples, failure, nothingYet, opening, textField} from './states';
+import {examples, failure, isEmpty, nothingYet, opening, textField} from './states';
 import type {Steps} from './steps';
 import {modelOfLast, stepsSlider} from './steps';
 
@@ -111,10 +111,10 @@ export class Opening {
   }
 
   /** An empty page: what to type, or another model. */
-  private begin(about: About, input: Input): void {
+  private begin(about: About, input: Input, why = ''): void {
     this.hasBegun = true;
     this.name(about);
-    nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
+    nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input), why);
   }
 
   /** The list of models; the chosen one reads the typed text. */
@@ -176,6 +176,11 @@ export class Opening {
   fail(error: ApiError, input: Input, isOfView = false): void {
     if (this.about?.picture) void deliverFailure(this.requests, error.message);
     const {info} = this.showing;
+    if (!info && this.about && isEmpty(error)) {
+      this.notice.clear();
+      this.begin(this.about, input, 'The text is empty. Nothing was run.');
+      return;
+    }
     const remedies = {
       edit: () => this.edit(input),
       run: (other: Input) => void this.run(other),

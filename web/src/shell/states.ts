@@ -77,11 +77,12 @@ export function examples({model}: About, run: (input: Input) => void): HTMLEleme
   return html('div', {hidden: model.takes_target}, html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...each));
 }
 
+/** `why`: why the typed text was not run. */
 export function nothingYet(
-  container: HTMLElement, about: About, input: Input, run: (input: Input) => void, models: HTMLElement
+  container: HTMLElement, about: About, input: Input, run: (input: Input) => void, models: HTMLElement, why = ''
 ): void {
   const field = textField(about, input, run, null);
-  container.replaceChildren(html('div', {class: 'start'}, field.element, examples(about, run), models));
+  container.replaceChildren(html('div', {class: 'start'}, field.element, why === '' ? '' : html('p', {class: 'start-why', role: 'alert'}, why), examples(about, run), models));
   field.focus();
 }
 
@@ -123,6 +124,8 @@ function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): 
   ];
 }
 
+export function isEmpty({argument, found}: ApiError): boolean { return argument === 'text' && found === 'empty'; }
+
 function empty(about: About | null, {edit, run}: Remedies): HTMLElement[] {
   return [html('h2', {}, 'The text is empty'), html('p', {}, 'Nothing was run. ', button({class: 'link'}, edit, 'Type a text')), ...about ? [examples(about, run)] : []];
 }
@@ -136,7 +139,7 @@ export function opening({text}: Input): HTMLElement {
 /** The event, its reason, and what to do. */
 export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
-    : error.argument === 'text' && error.found === 'empty' ? empty(about, remedies)
+    : isEmpty(error) ? empty(about, remedies)
     : error.code === 'too_large' ? tooLong(error, about, remedies)
     : error.argument === 'model' ? [html('h2', {}, 'This machine does not have the model'), html('p', {}, error.message),
       html('p', {}, button({class: 'link'}, remedies.edit, 'read the text with another one'))]
