@@ -49,7 +49,7 @@ function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement 
   const show = () => choices.forEach(({show}, place) => show(store.now.scores[place]!));
   store.listen(show);
   show();
-  return html('div', {class: 'setting'}, html('h2', {}, 'Scores on the chips'), ...choices.map(({element}) => element));
+  return html('div', {class: 'setting'}, html('h2', {}, 'Scores on the chips'), ...choices.map(({element}, place) => html('div', {class: 'setting-line'}, html('span', {class: 'quiet'}, `${['first', 'second'][place]!} score`), element)));
 }
 
 export function keysDialog(scores: ScoreName[], store: SelectionStore): HTMLDialogElement {
