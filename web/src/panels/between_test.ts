@@ -9,7 +9,7 @@ import type {MakePanel, Panel} from './panel';
 import {headName, primary} from './panel';
 import {isolated, plain} from '../text/tokens';
 import {effectsName} from './flow_page';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const kMost = 16;   // source tokens: for a longer text, Flow shows those with the largest effect
 const kMoved = 3;   // a probability that changed by more than this factor is marked
@@ -35,7 +35,7 @@ export const betweenTest: MakePanel = (container, page): Panel => {
     const weights = valueOf(line.show(isThere ? api.line(primary(store.now), query, query + 1, false) : null))?.weights;
     if (!isThere || !found?.word) return;
     const {word, hidden} = found;
-    const said = isolated(wordText(word.text));
+    const said = isolated(saidWord(word.text, page.side.queries));
     about.textContent = `each hidden, effect on ${said}`;
     heads.replaceChildren(...['', headName(store.now), 'change in log-prob.', said].map((name) => html('th', {scope: 'col'}, name)));
     const rows = side.keys.flatMap((token, key) => {

@@ -5,11 +5,12 @@ import {html, svg} from '../drawing/dom';
 import {count, shortWeight, weight} from '../drawing/format';
 import type {FlowPage} from './flow_page';
 import {keyNode, nodeIndex, nodeName} from './flow_page';
+import {others as othersText} from './key_column';
 import {Room} from './name_room';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const kWidth = 418;
-const kHeight = 196;
+const kHeight = 174;
 const kLeast = 1e-4;
 const kNamed = 4;       // named dots: the largest effects
 const kLetter = 6.2;    // px, approximately
@@ -50,8 +51,8 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
     ...[0.0001, 0.001, 0.01, 0.1, 1].filter((tick) => tick >= least && tick <= largest).map((tick) => svg('text', {class: 'tick', x: x(tick), y: kHeight - 4}, String(tick).replace(/^0/, ''))),
     svg('text', {class: 'tick start', x: 0, y: 8}, unit), svg('text', {class: 'tick end', x: kWidth, y: kHeight - 26}, 'share'), ...dots, ...nameAt.values());
   const correlation = test.rank_correlation;
-  return [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it'), html('span', {class: 'quiet'}, test.word ? 'share, effect; open: raises it' : 'share, effect'),
-    html('span', {class: 'quiet words-switches'}, 'rank correlation ', html('b', {class: 'ink'}, correlation === null ? '\u2013' : shortWeight(correlation)))), drawing];
+  return [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it'), html('span', {class: 'quiet words-switches'}, 'rank correlation ', html('b', {class: 'ink'}, correlation === null ? '\u2013' : shortWeight(correlation)))),
+    html('p', {class: 'quiet trust-about'}, `Each dot is a token${test.word ? `. Open: hiding it makes \u201c${saidWord(test.word.text, page.side.queries)}\u201d likelier` : ''}.`), drawing];
 }
 
 /** The tokens whose hiding had the largest effect, and the rest. */
@@ -59,7 +60,7 @@ export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare:
   const {word, hidden} = test;
   const ranked = [...hidden].sort(byEffect);
   const chosen = keyNode(page);
-  const said = word ? wordText(word.text) : '';
+  const said = word ? saidWord(word.text, page.side.queries) : '';
   const minus = (text: string) => text.replace('-', '\u2212');
   const row = (name: (Node | string)[], cells: string[], classes = '') =>
     html('tr', {class: classes}, html('th', {scope: 'row'}, ...name), ...cells.map((cell) => html('td', {}, cell)));
@@ -71,8 +72,8 @@ export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare:
   const bound = Math.max(0, ...others.map(({effect}) => Math.abs(effect)));
   const sum = others.reduce((total, {share}) => total + share, 0);
   const body = [...rows,
-    ...others.length > 0 ? [row([`${others.length} others`], [weight(sum), `each within ${(Math.ceil(bound * 1000) / 1000).toFixed(3)}`, ...word ? [''] : []], 'quiet')] : [],
-    ...test.not_hidden > 0 ? [row([`${test.not_hidden} more`], ['', 'not tried', ...word ? [''] : []], 'quiet')] : [],
+    ...others.length > 0 ? [row([othersText(others.length)], [weight(sum), `each within ${(Math.ceil(bound * 1000) / 1000).toFixed(3)}`, ...word ? [''] : []], 'quiet')] : [],
+    ...test.not_hidden > 0 ? [row([`${test.not_hidden.toLocaleString('en')} more`], ['', 'not tried', ...word ? [''] : []], 'quiet')] : [],
     row([`${nodeName(page, own)} itself`], [weight(ownShare), 'not hidden', ...word ? [''] : []], 'quiet')];
   const heads = ['', 'share', word ? `change in log-prob. of ${said}` : 'change of its state', ...word ? [said] : []];
   return [html('div', {class: 'heading'}, html('h2', {}, 'Test it'), html('span', {class: 'quiet'}, `${test.not_hidden > 0 ? `${hidden.length.toLocaleString('en')} of ${count(hidden.length + test.not_hidden, 'token')}` : 'each token'} hidden from all ${page.side.attention.causal ? 'later ones' : 'others'}, run again`)),

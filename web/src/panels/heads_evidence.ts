@@ -60,9 +60,10 @@ export class HeadsEvidence implements Panel {
   private get width(): number { return this.element.clientWidth || 445; }
 
   private profile(found: Evidence, column: Column, runner: {role: string; name: string; value: string} | null): Node[] {
-    const {profile, profile_begin: begin, runner_up: other} = found;
+    const {profile_begin: begin, runner_up: other} = found;
+    const profile = column.from === 'probe' ? found.profile : found.profile.slice(0, Math.max(1, this.page.side.keys.length - begin));  // no token of the text is further back
     const pitch = this.width / profile.length;
-    const most = Math.max(...profile, ...other?.profile ?? [], 1e-6);
+    const most = Math.max(...profile, ...other?.profile.slice(0, profile.length) ?? [], 1e-6);
     const tall = (value: number) => kProfileHeight * Math.min(1, value / most);
     const own = {previous: 1, current: 0, in_order: 0, probe_induction: begin + 8, probe_duplicate: begin + 8}[column.name];
     const base = kProfileHeight + 16;
@@ -135,7 +136,7 @@ export class HeadsEvidence implements Panel {
       return line;
     });
     const said = isOfKeys ? 'Source tokens that receive least' : column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Tokens of the second half that fit least'
-      : column.threshold !== undefined || before[score] !== undefined ? 'Rows that do not fit, and their largest key' : 'Rows with the largest value, and their largest key';
+      : column.threshold !== undefined || before[score] !== undefined ? 'Rows that fit least, each with the key it attends to most' : 'Rows with the largest value, each with the key it attends to most';
     return html('div', {class: 'heads-worst'}, html('span', {class: 'quiet'}, said), html('ol', {}, ...lines));
   }
 }

@@ -5,7 +5,7 @@ import {button, choice, html, say} from '../drawing/dom';
 import {shortWeight, weight} from '../drawing/format';
 import type {Panel} from './panel';
 import {plain} from '../text/tokens';
-import {asToken, wordText} from './word';
+import {asToken, saidWord} from './word';
 import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';
 import {choose, positionOf, wordsStack} from './words_page';
@@ -61,8 +61,8 @@ export class LensPanel implements Panel {
   private level(level: Level, {begin}: Lens, chosen: number, isLast: boolean): HTMLElement {
     const cells = level.cells.map((cell, at) => {
       const {probability: own} = cell;
-      const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: ${weight(cell.came ?? 0)}, rank ${cell.rank}`}`},
-        html('span', {}, wordText(cell.text)), html('span', {class: 'lens-chance'}, own >= 0.995 ? '1' : own >= 0.005 ? shortWeight(own) : ''));
+      const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: ${weight(cell.came ?? 0)}, rank ${cell.rank.toLocaleString('en')}`}`},
+        html('span', {}, saidWord(cell.text, this.page.tokens)), html('span', {class: 'lens-chance'}, own >= 0.995 ? '1' : own >= 0.005 ? shortWeight(own) : ''));
       element.style.setProperty('--weight', own.toFixed(3));
       return element;
     });
@@ -86,7 +86,7 @@ export class LensPanel implements Panel {
     this.blocks.element.hidden = !lens.has_blocks;
     this.table.replaceChildren(html('thead', {}, this.header(lens, position)),
       html('tbody', {}, ...[...lens.levels].reverse().map((level, at, {length}) => this.level(level, lens, position, at === length - 1))));
-    this.ranks.replaceChildren(...rankChart(lens, position, this.page.api.model.vocabulary));
+    this.ranks.replaceChildren(...rankChart(lens, position, this.page));
   }
 }
 

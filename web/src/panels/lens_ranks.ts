@@ -3,7 +3,8 @@ import type {Lens} from '../answers';
 import {logAxis} from '../drawing/axis';
 import {html, svg} from '../drawing/dom';
 import {Room} from './name_room';
-import {wordText} from './word';
+import {saidWord} from './word';
+import type {WordsPage} from './words_page';
 
 const kWidth = 255;
 const kRight = 56;    // px right of rank 1, for a name
@@ -33,7 +34,7 @@ function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: n
     const found: SVGElement[] = [];
     for (const [at, {ranks}] of up.entries()) {
       if (at === 0 || (!isFirst && found.length > 0)) continue;
-      const text = isFirst && found.length > 0 ? String(ranks[which]) : `${word} ${ranks[which]}`;
+      const text = isFirst && found.length > 0 ? ranks[which]!.toLocaleString('en') : `${word} ${ranks[which]!.toLocaleString('en')}`;
       const free = room.find(places[which]![at]!.x, places[which]![at]!.y, kLetter * text.length);
       if (free) found.push(svg('text', {...free, class: isFirst ? 'rank-name first' : 'rank-name'}, text));
     }
@@ -42,7 +43,7 @@ function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: n
 }
 
 /** One line per answer: the first in the accent colour with its ranks, the others dashed and dotted. */
-export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
+export function rankChart({levels, answers}: Lens, position: number, {tokens, api: {model: {vocabulary}}}: WordsPage): Element[] {
   const scale = logAxis([vocabulary, 1], [18, kWidth - kRight]);
   const up = [...levels].reverse();
   const y = (at: number) => kTop + 16 + at * kRow;
@@ -60,6 +61,6 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
     element.append(svg('polyline', {class: `rank-line rank-${which}`, points: points.map((point) => `${point.x},${point.y}`).join(' ')}),
       ...points.map((point) => svg('circle', {class: `rank-dot rank-${which}`, cx: point.x, cy: point.y, r: which === 0 ? 3.5 : 2.5})));
   }
-  element.append(...rankNames(up, answers.map(({text}) => wordText(text)), places));
+  element.append(...rankNames(up, answers.map(({text}) => saidWord(text, tokens)), places));
   return [html('div', {class: 'heading'}, html('h2', {}, 'Rank'), html('span', {class: 'quiet'}, `of three answers at ${position}`)), element];
 }

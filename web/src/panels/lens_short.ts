@@ -4,11 +4,11 @@ import {latest, Slot} from '../data/slot';
 import {html, svg} from '../drawing/dom';
 import {shortWeight, weight} from '../drawing/format';
 import type {Page} from './panel';
-import type {SessionApi} from '../transport/api';
+import type {SessionApi, Token} from '../transport/api';
 import type {Sides} from '../transport/difference';
 import {tokenOfB} from '../transport/difference';
 import {levelName} from './lens';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const [kWidth, kMost, kHeight] = [316, 430, 80];
 const [kLeft, kTop, kLow] = [6, 8, 58];  // of the curves
@@ -35,14 +35,14 @@ function ticks(levels: Lens['levels'], x: (at: number) => number): SVGElement[] 
 
 interface Curve { side: string; word: string; chances: number[] }
 
-const curveOf = ({levels, answers}: Lens, which: number, side = ''): Curve =>
-  ({side, word: wordText(answers[which]!.text), chances: levels.map(({chances}) => chances[which]!)});
+const curveOf = ({levels, answers}: Lens, which: number, tokens: Token[], side = ''): Curve =>
+  ({side, word: saidWord(answers[which]!.text, tokens), chances: levels.map(({chances}) => chances[which]!)});
 
 /** The two likeliest words; with two sides, A's likeliest in both, or B's own if B's lens does not list it. */
-function curvesOf([lens, other]: Lens[]): Curve[] {
-  if (!other) return lens!.answers.slice(0, 2).map((_, which) => curveOf(lens!, which));
+function curvesOf([lens, other]: Lens[], tokens: Token[]): Curve[] {
+  if (!other) return lens!.answers.slice(0, 2).map((_, which) => curveOf(lens!, which, tokens));
   const same = other.answers.findIndex(({text}) => text === lens!.answers[0]!.text);
-  return [curveOf(lens!, 0, 'A '), curveOf(other, Math.max(0, same), 'B ')];
+  return [curveOf(lens!, 0, tokens, 'A '), curveOf(other, Math.max(0, same), tokens, 'B ')];
 }
 
 function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
@@ -88,7 +88,7 @@ export function lensInShort(container: HTMLElement, {api, side}: Page, sides: Si
     shown = lenses;
     heading.hidden = false;
     about.textContent = `the same, read after each ${lenses[0]!.has_blocks ? 'block' : 'layer'}`;
-    place.replaceChildren(drawn(lenses[0]!, curvesOf(lenses), Math.min(kMost, container.clientWidth || kWidth)));
+    place.replaceChildren(drawn(lenses[0]!, curvesOf(lenses, side.queries), Math.min(kMost, container.clientWidth || kWidth)));
   };
   const slots = ['lens-short', 'lens-short-b'].map((lane) => new Slot<Lens>(lane, () => draw()));
   return {

@@ -5,17 +5,17 @@ import {scored, signed, weight} from '../drawing/format';
 import type {Page} from './panel';
 import {phrase} from '../text/tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const kShown = 0.005;  // smaller numbers are written as 0.00
 
-export function effectBlock(effect: Effect, query: number): Node[] {
+export function effectBlock(effect: Effect, query: number, {info: {tokens}}: Page['api']): Node[] {
   const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));
   const digits = largest < 0.1 ? 3 : 2;
   const rows = effect.raised.map((word, at) => {
     const other = effect.lowered[at];
-    return row('effect', html('span', {class: 'word'}, wordText(word.text)), bar(word.change, largest), signed(word.change, digits),
-      html('span', {class: 'word'}, other ? wordText(other.text) : '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
+    return row('effect', html('span', {class: 'word'}, saidWord(word.text, tokens)), bar(word.change, largest), signed(word.change, digits),
+      html('span', {class: 'word'}, other ? saidWord(other.text, tokens) : '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
   });
   return [
     heading('Effect on the logits', effect.no_words ? `no direct effect on logits: ${effect.no_words}` : `of the value through W\u2092, at ${query}`),
@@ -39,7 +39,7 @@ export function testBlock(columns: Column[], page: Page, query: number, run: (na
   const {side, api} = page;
   const first = columns.find(({trial}) => trial)?.trial;
   const changed = (from: number, to: number) => Math.abs(to - from) > from / 3 ? 'value changed' : 'value';
-  const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, wordText(word.text)), html('span', {class: 'value'}, weight(word.as_it_is)),
+  const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, saidWord(word.text, api.info.tokens)), html('span', {class: 'value'}, weight(word.as_it_is)),
     ...columns.map(({trial}) => {
       const edited = trial?.words[at]?.edited;
       return html('span', {class: edited === undefined ? 'value' : changed(word.as_it_is, edited)}, edited === undefined ? '\u2013' : weight(edited));

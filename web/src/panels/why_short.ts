@@ -10,7 +10,7 @@ import {isolated, plain} from '../text/tokens';
 import {ChosenCell} from './why_cell';
 import {percent, writtenAfter} from './why_effect';
 import {Block, note, quiet, row} from './why_parts';
-import {wordText} from './word';
+import {saidWord} from './word';
 
 const kMost = 8;       // dimensions drawn: each has a number above it
 const kTested = 1024;  // tokens up to which the edge is removed unasked
@@ -40,7 +40,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     if (!word) return [note(`without this edge the output at ${isolated(plain(side.queries[query]!))} moves by `, html('b', {}, percent(trial.moved)),
       trial.text_moved === undefined ? '' : `, the text\u2019s vector by ${percent(trial.text_moved)}`)];
     const written = writtenAfter(page, trial);
-    return [note(`without this edge \u201c${wordText(word.text)}\u201d${written === null ? '' : `, written after \u201c${written}\u201d,`} goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))];
+    return [note(`without this edge \u201c${saidWord(word.text, api.info.tokens)}\u201d${written === null ? '' : `, written after \u201c${written}\u201d,`} goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))];
   };
   const rows = (of: Why, without: Trial | string) => {
     const runner = of.runner_up === undefined ? null : side.keys[of.runner_up];
@@ -77,6 +77,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
     if (asked?.state === 'error') block.show([asked.error], () => [note(asked.error.message)]);
     else if (found && found.visible) block.show([found, without], () => rows(found, without));
+    else if (found) block.show([found], () => [note(key > query ? 'A query cannot see a later key: the mask hides it, and its weight is 0.' : 'The mask hides this key from this query, and its weight is 0.')]);
     tighten();
   };
   const around = container.parentElement!;  // it scrolls: bars that would be cut are left to Why

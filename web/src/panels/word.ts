@@ -19,11 +19,17 @@ export function wordText(text: string): string {
   return shown(asToken(text)).pieces.map((piece) => piece.hex ? '\u00b7' : piece.text).join('') || '\u00b7';
 }
 
+/** Whether the word continues the previous one. */
+function goesOn(text: string, isSpaced: boolean): boolean { return isSpaced && /^[\p{L}\p{N}]/u.test(text); }
+
+/** A predicted word within a line, like in a list of next words: `-d` continues the previous word. `tokens`: the text's. */
+export function saidWord(text: string, tokens: readonly Token[]): string { return `${goesOn(text, areSpaced([], tokens)) ? '\u2011' : ''}${wordText(text)}`; }
+
 /** `isSpaced`: words begin with a space. A byte that is a part of a character is a dot, with an explanation on hover. */
 export function word(text: string, isSpaced = false): HTMLElement {
-  const goesOn = isSpaced && /^[\p{L}\p{N}]/u.test(text);
-  const element = html('span', {class: 'word', title: goesOn ? 'no blank before it: it goes on with the word' : null});
-  if (goesOn) element.append(html('span', {class: 'goes-on-mark', 'aria-hidden': true}, '\u2011'));
+  const isRest = goesOn(text, isSpaced);
+  const element = html('span', {class: 'word', title: isRest ? 'no blank before it: it goes on with the word' : null});
+  if (isRest) element.append(html('span', {class: 'goes-on-mark', 'aria-hidden': true}, '\u2011'));
   for (const piece of shown(asToken(text)).pieces) {
     element.append(piece.hex ? html('span', {class: 'part', title: `byte ${piece.text}, a part of a character`}, '\u00b7') : piece.text);
   }

@@ -4,6 +4,7 @@ import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../drawing/dom';
 import {fixed, weight} from '../drawing/format';
+import {others} from './key_column';
 import type {Panel} from './panel';
 import {unitsOf} from './panel';
 import {drawn, ranked, softmax} from '../text/sampling';
@@ -96,12 +97,12 @@ export class WordsNext implements Panel {
     const rest = order.slice(next.words.length);
     const sum = (of: Float64Array) => rest.reduce((total, id) => total + of[id]!, 0);
     const cut = logits.length - left;
-    const told = cut > 0 ? `${cut} words cut` : weight(sum(shares));
+    const told = cut > 0 ? `${cut.toLocaleString('en')} words cut` : weight(sum(shares));
     if (left < shown.length) shown[left - 1]?.classList.add('last');
     return [
       html('div', {class: 'words-row quiet'}, html('span', {}, ''), html('span', {class: 'value'}, 'logit'), html('span', {class: 'words-head'}, 'probability'), html('span', {class: 'words-head'}, 'drawn from')),
       ...shown,
-      html('div', {class: 'words-row quiet'}, html('span', {}, `${rest.length} others`), html('span', {}), html('span', {}),
+      html('div', {class: 'words-row quiet'}, html('span', {}, others(rest.length)), html('span', {}), html('span', {}),
         html('span', {class: 'value'}, weight(sum(own))), html('span', {class: 'value words-cut'}, cut > 0 && left > next.words.length ? `${weight(sum(shares))}, ${told}` : told)),
     ];
   }

@@ -12,7 +12,7 @@ import {testTable, trust} from '../panels/flow_trust';
 import {FlowWait} from '../panels/flow_wait';
 import {sideSwitch, stacksOf} from '../attention/sides';
 import type {View} from './view';
-import {wordText} from '../panels/word';
+import {saidWord} from '../panels/word';
 
 const kFormats = ['graphml', 'dot', 'json'] as const;
 
@@ -45,7 +45,7 @@ function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): 
   const heads = `the mean of ${side.heads} heads`;
   const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
   if (store.now.by === 'rollout') return `Rollout, an approximation: ${cross} ${heads}; values, MLPs and signs are left out`;
-  const of = test?.word ? `the log-probability of \u201c${wordText(test.word.text)}\u201d` : 'the token\u2019s last state';
+  const of = test?.word ? `the log-probability of \u201c${saidWord(test.word.text, side.queries)}\u201d` : 'the token\u2019s last state';
   return `By effect, an approximation: what moves is spread by how much ${of} changes when the edge is removed from all heads of its layer${flow?.tried ? ` (the ${flow.tried} largest of the rollout)` : ''}; what no edge was tried for stays`;
 }
 
@@ -99,7 +99,7 @@ export const flow: View = {
       const of = `${position} ${store.now.by}`;
       const lead = api.model.fills_masks ? 'in its place' : `next word after ${nodeName(page, position)}`;
       title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}`,
-        ...test?.word ? [`; ${lead}: `, html('b', {}, wordText(test.word.text)), ` ${weight(test.word.probability)}`] : []);
+        ...test?.word ? [`; ${lead}: `, html('b', {}, saidWord(test.word.text, side.queries)), ` ${weight(test.word.probability)}`] : []);
       about.textContent = asked?.state === 'error' ? asked.error.message : saidOf(page, now, test);
       about.title = about.textContent;
       const why = found?.state === 'error' ? found.error.message : canTest ? '' : 'There is no model to run again with hidden tokens.';

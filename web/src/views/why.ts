@@ -99,7 +99,7 @@ class WhyView implements Drawn {
     const failed = origins?.state === 'error' ? origins.error.message : null;
     if (failed) this.blocks[3]!.show([failed], () => [heading('Where q and k came from', ''), note(failed)]);
     const did = latest(effect);
-    if (did) this.blocks[6]!.show([did], () => effectBlock(did, cell.query));
+    if (did) this.blocks[6]!.show([did], () => effectBlock(did, cell.query, this.page.api));
     else if (effect?.state === 'error') this.blocks[6]!.show([effect.error], () => [heading('Effect on the logits', ''), note(effect.error.message)]);
     this.test(cell.query, (what) => api.ofHead<Trial>(cell.place, cell.path + what));
     this.row(cell);
