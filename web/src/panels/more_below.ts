@@ -5,7 +5,7 @@ import {count} from '../drawing/format';
 const kLine = 24;  // px
 
 export class MoreBelow {
-  readonly above = html('div', {class: 'quiet more-below', 'data-unsaved': true, hidden: true});
+  readonly above = html('div', {class: 'quiet more-above', 'data-unsaved': true, hidden: true});
   readonly element = html('div', {class: 'quiet more-below', 'data-unsaved': true});
 
   /** `hasAbove`: the line above the list, too, has room. */

@@ -142,6 +142,10 @@ test('hovering fills the foot line, a click pins, Shift adds', async () => {
   await head(page, 1, 1).hover();
   await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('L1.H1 '));
   await soon.ok(async () => (await page.locator('.said').textContent()).includes(`current ${written(current)}`));
+  for (const width of [1440, 1280]) {  // all scores are in sight, in two lines at most
+    await page.setViewportSize({width, height: 900});
+    await soon.deepEqual(() => page.locator('.said').evaluate((said) => [said.scrollWidth <= said.clientWidth, said.scrollHeight]), [true, 40]);
+  }
   await soon.equal(() => page.locator('.grid-head.hovered').count(), 1);
   await head(page, 1, 1).click();
   await soon.equal(() => hash(page), '#grid/L1.H1');
@@ -178,13 +182,17 @@ test('what is out of sight is drawn when it is scrolled to', async () => {
   await soon.equal(() => head(page, 0, 0).count(), 0);
 });
 
-test('the line that says how many layers are below covers no head', async () => {
+test('the lines that say how many layers are above and below cover no head', async () => {
   for (const viewport of [{width: 390, height: 844}, {width: 1440, height: 480}]) {
     const page = await open('#grid/L0.H0', {viewport});
     await soon.match(() => page.locator('.more-below').textContent(), /^\u2193 \d+ more layers?$/);
     const [scroller, more] = await page.evaluate(() => ['.grid-scroller', '.more-below'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON()));
     assert.ok(more.top >= scroller.bottom, `${more.top} ${scroller.bottom}`);
+    await soon.equal(() => page.locator('.more-above').textContent(), '');
+    const above = await page.locator('.more-above').boundingBox();
+    assert.ok(above.y + above.height <= scroller.top, `${above.y} ${scroller.top}`);
     await page.locator('.grid-scroller').evaluate((each) => { each.scrollTop = each.scrollHeight; });
+    await soon.match(() => page.locator('.more-above').textContent(), /^\u2191 \d+ more layers?$/);
     await soon.equal(() => page.locator('.more-below').textContent(), '');
     await soon.deepEqual(() => page.locator('.grid-scroller').evaluate((each) => each.getBoundingClientRect().bottom), scroller.bottom);
   }

@@ -55,6 +55,10 @@ test('Back leads from the first text to the field with it, and Forward to the te
   await soon.equal(() => textOf(page), 'Tom and the old dog');
   await soon.equal(() => hash(page), first);
   await page.goBack();
+  await page.locator('.start textarea').fill('');
+  await page.keyboard.press('Control+Enter');
+  await soon.equal(() => page.locator('.start-why').textContent(), 'The text is empty. Nothing was run.');
+  await soon.ok(() => page.evaluate(() => document.activeElement.matches('.start textarea')));
   await page.locator('.start textarea').fill('Tom and the cat');
   await page.keyboard.press('Control+Enter');
   await soon.equal(() => textOf(page), 'Tom and the cat');

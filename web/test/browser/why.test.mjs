@@ -48,6 +48,11 @@ test('arrows go to the next key, and v changes what it is held against', async (
   await page.locator('.choice [data-option=runner_up][aria-pressed=true]').waitFor();
 });
 
+test('of a masked cell the short Why says that the mask hides it', async () => {
+  const page = await open('#look/L0.H1/i=3/j=9', '.why-short');
+  await soon.match(() => text(page, '.why-short'), /A query cannot see a later key/);
+});
+
 test('x runs the text without the edge beside it, and Esc leads back', async () => {
   const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
   await page.locator('.why-row.test .value').first().waitFor();
