@@ -74,9 +74,10 @@ export function keyRow(
   return row;
 }
 
-export function foldRow({begin, end}: FoldEntry, noun: string, unfold: () => void): HTMLElement {
-  const title = `no edge drawn to ${end - begin === 1 ? `this ${noun}` : `these ${end - begin} ${noun}s`} of the text: click to unfold`;
-  return button({class: 'fold', 'data-index': `fold-${begin}`, title}, unfold, html('span', {class: 'fold-mark'}), count(end - begin, noun));
+export function foldRow(rows: Rows, {begin, end}: FoldEntry, unfold: () => void): HTMLElement {
+  const [first, last] = [rows.first(begin), rows.span(end - 1).end - 1];
+  const title = `no edge is drawn to ${first === last ? `token ${first}` : `tokens ${first} to ${last}`}: a click unfolds the ${rows.noun}${end - begin === 1 ? '' : 's'}`;
+  return button({class: 'fold', 'data-index': `fold-${begin}`, title}, unfold, html('span', {class: 'fold-mark'}), count(end - begin, rows.noun));
 }
 
 export function restRow(text: string): HTMLElement {

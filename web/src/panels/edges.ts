@@ -192,7 +192,7 @@ class EdgesPanel implements Panel {
     const line = isTogether(this.page) ? undefined : found && all.line(found, store.to);
     let below = 0;
     const made = this.list.map((entry, at) => {
-      const row = entry.kind === 'fold' ? foldRow(entry, all.noun, () => {
+      const row = entry.kind === 'fold' ? foldRow(all, entry, () => {
         this.unfolded.set(entry.begin, Math.min(entry.end, entry.begin + kUnfold));
         this.draw();
       }) : this.key(entry.key, line?.weights[entry.key] ?? null);
