@@ -9,6 +9,7 @@ import type {Place} from '../selection/selection';
 import {headText, kNothing} from '../selection/selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
+import type {Said} from './grid_scores';
 import {fullText, numberText, shortText, storyOf} from './grid_scores';
 import {differenceTable, rampOf, table} from './matrix_scale';
 
@@ -87,7 +88,9 @@ export function saidOf(page: Page, place: Place): Node[] {
   if (!story) return [name, document.createTextNode(' not scored yet')];
   const {first, then, others} = story;
   const lead = [first, ...then ? [then] : []].map(fullText).join(', then ');
-  return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
+  const isLate = ({name}: Said) => page.api.about.scores.find((each) => each.name === name)?.from !== 'text';
+  const late = others.filter(isLate).map((each) => ` \u00b7 ${shortText(each)}`).join('');  // a file has none that only an earlier view asked for
+  return [name, document.createTextNode(` ${[lead, ...others.filter((each) => !isLate(each)).map(shortText)].join(' \u00b7 ')}`), ...late === '' ? [] : [html('span', {'data-unsaved': true}, late)]];
 }
 
 /** Over the heads that share keys and values, within a line. */
