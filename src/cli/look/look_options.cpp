@@ -270,9 +270,10 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
-  if (options.layer_of_head && *options.layer != *options.layer_of_head)
+  if (options.layer_of_head && options.layer != options.layer_of_head)
     fail({.found = fmt::format("--layer {} and --head L{}.H{} contradict each other",
-                               *options.layer, *options.layer_of_head, *options.head),
+                               options.layer.value_or(0), *options.layer_of_head,
+                               options.head.value_or(0)),
           .expected = "one of them"});
   check_why(given, options);
   check_flow(given, options);

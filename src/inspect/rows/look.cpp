@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "base/wording.h"
 #include "inspect/choice.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
