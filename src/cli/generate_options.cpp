@@ -8,6 +8,7 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
+#include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "tensor/text.h"
@@ -135,9 +136,7 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
                 "from stdin; several are written side by side",
         .list = List::kInARow},
        {"--file", &options.file, "FILE", "read the prompt from a file, or from stdin with -"},
-       {"--ids", &options.ids, "5,3,9",
-        "token ids instead of a text (heed tokenize prints "
-        "them, with --special also those that the model puts around a text, as <s>)"},
+       {"--ids", &options.ids, "5,3,9", kIdsHelp},
        model_option(options.model),
        {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"}});
 }

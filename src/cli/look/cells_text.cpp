@@ -10,6 +10,7 @@
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"
+#include "inspect/rows/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -21,11 +22,6 @@ constexpr int kTableColumn = 6;
 std::string signed_decimals(double value) {
   const std::string text = fmt::format("{:.4f}", value);
   return text == "-0.0000" ? "0.0000" : text;
-}
-
-// `0.172`, `<0.001`
-std::string cell_weight(double weight) {
-  return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
 }
 
 // `3rd largest of 8`.
@@ -43,7 +39,7 @@ std::string neighbours(const Terminal& terminal, const TokenNames& names, const 
     const char* joint =
         i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
     text += fmt::format("{}{}{} {}", joint, names.quoted_key(other.key), names.mark(other.key),
-                        cell_weight(other.weight));
+                        edge_weight(other.weight));
   }
   if (cell.rank - 1 > std::ssize(cell.others)) text += terminal.utf8 ? ", …" : ", ...";
   return text;
@@ -67,7 +63,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
     if (terminal.cuts()) return first.str() + paragraph(terminal, why, 2);
     return first.put(why, Style::kDim).str();
   }
-  first.put(cell_weight(cell.weight), Style::kBold).to(first.column() + 3);
+  first.put(edge_weight(cell.weight), Style::kBold).to(first.column() + 3);
   std::string below = neighbours(terminal, names, cell);
   if (!terminal.cuts() || first.column() + cell_width(below) <= terminal.width)
     first.put(std::exchange(below, ""), Style::kDim);
@@ -78,7 +74,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   const double lse = cell.lse;
   weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
                          signed_decimals(std::abs(lse))));
-  const std::string value = cell_weight(cell.weight);
+  const std::string value = edge_weight(cell.weight);
   std::string above;  // the formula, if it needs a separate line
   if (terminal.cuts() && weight.column() + 5 + cell_width(value) > terminal.width)
     above = std::exchange(weight, Line(terminal).to(kValueColumn - 5)).str();

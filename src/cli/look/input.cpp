@@ -56,9 +56,7 @@ void add_look_input(OptionList& list, LookInput& input) {
         .help = "read only the first or the last tokens of a text that is longer than the "
                 "model's positions",
         .words = {"first", "last"}},
-       {"--ids", &input.ids, "5,3,9",
-        "token ids instead of a text (heed tokenize prints "
-        "them, with --special also those that the model puts around a text, as <s>)"}});
+       {"--ids", &input.ids, "5,3,9", kIdsHelp}});
 }
 
 std::optional<std::string> pair_of(const LookInput& input) {

@@ -32,6 +32,10 @@ constexpr std::array kUsualBetween = {"confidence", "coverage",  "current",
                                       "sink",       "delimiter", "normalised_entropy"};
 
 // The scores named in the filter, in its order, then the default ones.
+bool is_named(const ScoreInfo& info, std::string_view name) {
+  return info.name == name || info.short_name == name;
+}
+
 std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& shape) {
   std::vector<std::size_t> columns;
   const std::span<const char* const> usual =
@@ -39,8 +43,8 @@ std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& 
   const auto add = [&](std::string_view name) {
     for (std::size_t at = 0; at < score_infos().size(); ++at) {
       const ScoreInfo& info = score_infos()[at];
-      const bool is_named = info.name == name || info.short_name == name;
-      if (is_named && has_score(shape, info) && std::ranges::find(columns, at) == columns.end())
+      if (is_named(info, name) && has_score(shape, info) &&
+          std::ranges::find(columns, at) == columns.end())
         columns.push_back(at);
     }
   };
@@ -87,9 +91,8 @@ double value_of(const HeadScores& head, std::size_t score) {
 
 // The filter has a threshold of its own for this score.
 bool filters(const HeadFilter& filter, const ScoreInfo& info) {
-  return std::ranges::any_of(filter.terms, [&](const HeadFilter::Term& term) {
-    return term.name == info.name || term.name == info.short_name;
-  });
+  return std::ranges::any_of(
+      filter.terms, [&](const HeadFilter::Term& term) { return is_named(info, term.name); });
 }
 
 std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std::size_t reached) {

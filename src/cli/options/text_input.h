@@ -15,6 +15,11 @@ namespace heed::cli {
 /// More than any model reads: stops endless devices.
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
+/// The help of --ids.
+inline constexpr const char* kIdsHelp =
+    "token ids instead of a text (heed tokenize prints them, with --special also those that the "
+    "model puts around a text, as <s>)";
+
 /// The whole content of a file, or of stdin for "-". Throws for a folder, an unreadable file, and
 /// more than `most_bytes`.
 std::string read_text(const std::string& path, std::size_t most_bytes = kMostTextBytes);

@@ -1,9 +1,12 @@
 #include "inspect/rows/lines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "heed/observe.h"
 #include "inspect/session/visible_keys.h"
@@ -43,6 +46,10 @@ void visit_some(const LayerAttention& layer, const LinesRequest& request,
 }
 
 }  // namespace
+
+std::string edge_weight(double weight) {
+  return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
+}
 
 void visit_lines(const LayerAttention& layer, LinesRequest request,
                  const std::function<void(const RowView&)>& use) {

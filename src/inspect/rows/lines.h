@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "heed/look.h"
@@ -41,6 +42,9 @@ inline std::int64_t unit_end(std::span<const std::int64_t> units, std::size_t un
                              std::int64_t length) {
   return unit + 1 < units.size() ? units[unit + 1] : length;
 }
+
+/// The weight of one edge: "0.172", "<0.001".
+std::string edge_weight(double weight);
 
 /// The unit that contains this token.
 std::size_t unit_of_token(std::span<const std::int64_t> units, std::int64_t token);

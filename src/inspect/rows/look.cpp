@@ -101,16 +101,11 @@ void keep_largest(const LayerAttention& layer, int head, std::span<const std::in
               });
 }
 
-// As `heed look` shows the weight of one edge.
-std::string thousandths(double weight) {
-  return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
-}
-
 // Among the requested layers and heads; `weight` is negative if none of them sees it.
 std::string edge_reason(double weight, std::optional<int> layer, std::optional<int> head) {
   if (layer && head) return "asked for";
   if (weight >= 0)
-    return fmt::format("it gives this edge the largest weight, {}", thousandths(weight));
+    return fmt::format("it gives this edge the largest weight, {}", edge_weight(weight));
   return layer  ? fmt::format("no head of layer {} can see it", *layer)
          : head ? fmt::format("head {} of no layer can see it", *head)
                 : "no head can see it";

@@ -11,7 +11,8 @@ export function asToken(text: string): Token {
 
 /** Whether the model's words begin with a space: then one without it continues the previous word. */
 export function areSpaced(words: readonly {text: string}[], tokens: readonly Token[]): boolean {
-  return [...words, ...tokens].some(({text}) => text.startsWith(' '));
+  const isSpaced = ({text}: {text: string}) => text.startsWith(' ');
+  return words.some(isSpaced) || tokens.some(isSpaced);
 }
 
 /** A word within a line: a byte that is a part of a character is a dot. */
