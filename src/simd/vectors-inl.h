@@ -126,32 +126,6 @@ HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&column
   for (int i = 0; i < 4; ++i) columns[i] = load_blocks(d, rows + i * row, 4 * row);
   transpose_blocks(d, columns);
 }
-
-#if HWY_TARGET == HWY_AVX3
-/// Eight columns of 16 rows: with 32 bytes of a row in a load there are 64 shuffles per 256
-/// numbers, with 16 bytes 80.
-template <class D, typename From, class V = hn::Vec<D>>
-HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&columns)[8]) {
-  alignas(64) static constexpr std::uint32_t kBlocks[2][16] = {
-      {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27},
-      {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31}};
-  const hn::Half<D> half;
-  const auto load = [&](int i) HWY_ATTR {
-    return hn::LoadU(half, reinterpret_cast<const float*>(rows + i * row));
-  };
-  V four[2][4];  // of rows 4 g to 4 g + 3 and 8 + 4 g to 8 + 4 g + 3
-#pragma GCC unroll 2
-  for (int g = 0; g < 2; ++g) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) four[g][i] = hn::Combine(d, load(4 * g + i + 8), load(4 * g + i));
-    transpose_blocks(d, four[g]);
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i)
-    columns[i].raw = _mm512_permutex2var_ps(four[0][i % 4].raw, _mm512_load_si512(kBlocks[i / 4]),
-                                            four[1][i % 4].raw);
-}
-#endif
 #endif
 
 /// Transposes kRows rows to lanes, 4 or a whole vector: to[c * to_row + r] = rows[r * row + c]

@@ -46,6 +46,16 @@
 //   columns of 32-bit words at once; each product
 //   prefetches what it needs for the next tile           13.6 -> 17.5   9.8 -> 12.8   6.7 -> 6.9
 //
+//   one permutation per word instead of two; four
+//   vectors of 16-bit and i8 keys; the next columns
+//   are transposed between the products with these,
+//   none twice; i8 stays in bytes until it is
+//   multiplied; strided rows are prefetched in order
+//   (one thread; f16 also: scores of keys in the L2
+//   cache 17.6 -> 14.3 ns per key, a prototype 12.9)                12.6 -> 13.5   6.9 -> 7.7
+//   the same of bf16, whose columns are separated
+//   where they are multiplied                                       12.8 -> 14.5
+//
 // Queries and keys in bf16, whose words of two columns are multiplied in pairs, neither separated
 // nor widened, GB/s: 1,024 keys 14.2 -> 17.5, 8,192 keys 13.6 -> 16; of eight rows 9.2 -> 12.4 and
 // 9.0 -> 12.
@@ -64,8 +74,8 @@
 //
 // No gain from: prefetching all rows of a tile at once (more lines than the core can have in
 // flight), four ranges of a tile side by side (two are 5 to 10 % better), the L1 cache, four
-// vectors of keys for two rows; with AVX-512 products as inline assembly, pointers that step from
-// row to row.
+// vectors of keys for two rows with AVX2, and of f32 with AVX-512 (2 to 4 % slower from memory);
+// with AVX-512 products as inline assembly, pointers that step from row to row.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -157,9 +167,8 @@ HWY_NOINLINE inline void find_rows(const AttentionProblem& problem, const KeyOpe
 /// products with keys prefetch values, and those with values the next keys.
 constexpr bool kPrefetchesOwn = HWY_TARGET == HWY_AVX3;
 
-/// Rows of one run, prefetched to the L2 cache between products, two lines side by side: of both
-/// halves, each in the order of its addresses, or where rows follow each other and kPrefetchesOwn,
-/// line by line.
+/// Rows of one run, prefetched to the L2 cache between products: with kPrefetchesOwn line by line,
+/// else two lines side by side, of both halves, each in the order of its addresses.
 class RowsAhead {
  public:
   RowsAhead() = default;
@@ -167,17 +176,15 @@ class RowsAhead {
   /// addresses are invalid, which a prefetch permits.
   RowsAhead(const char* rows, std::int64_t keys, std::int64_t bytes, std::int64_t row)
       : rows_(rows),
-        other_(kPrefetchesOwn && row == bytes ? kLine : keys / 2 * row),
+        other_(keys / 2 * row),
         lines_(row == bytes ? kEndless : (bytes + kLine - 1) / kLine),
         next_row_(row - kLine * lines_),
         left_(lines_) {}
   template <int kLines>
   HWY_INLINE void fetch() {
-    const std::int64_t step =
-        other_ == kLine ? 2 * kLine : kLine;  // the other may be the next line
-    if (kLines % 2 == 0 && lines_ == kEndless) {
+    if (!kPrefetchesOwn && kLines % 2 == 0 && lines_ == kEndless) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kLines / 2; ++i, offset_ += step) {
+      for (int i = 0; i < kLines / 2; ++i, offset_ += kLine) {
         __builtin_prefetch(rows_ + offset_, 0, 2);
         __builtin_prefetch(rows_ + offset_ + other_, 0, 2);
       }
@@ -185,9 +192,13 @@ class RowsAhead {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kLines; ++i) {
-      __builtin_prefetch(rows_ + fetched_ % 2 * other_ + offset_, 0, 2);
-      if (fetched_++ % 2 == 0) continue;
-      offset_ += step;
+      if (kPrefetchesOwn) {
+        __builtin_prefetch(rows_ + offset_, 0, 2);
+      } else {
+        __builtin_prefetch(rows_ + fetched_ % 2 * other_ + offset_, 0, 2);
+        if (fetched_++ % 2 == 0) continue;
+      }
+      offset_ += kLine;
       if (--left_ > 0) continue;
       offset_ += next_row_;
       left_ = lines_;
@@ -253,109 +264,24 @@ struct KeyPair {
   std::uint16_t columns[2];
 };
 
-/// Keys that are transposed at once, in two vectors.
-constexpr int kKeysAtOnce = 2 * kLanes<float>;
-/// Vectors of keys that are multiplied at once, as many chains for each row: one row needs more.
-template <int kRows>
-constexpr int kKeyVectors = kRows == 1 ? 4 : 2;
+/// Keys that are transposed at once.
+constexpr int kKeysAtOnce = (HWY_TARGET == HWY_AVX3 ? 1 : 2) * kLanes<float>;
+/// The least keys of a run.
+constexpr int kLeastKeys = 2 * kLanes<float>;
 
 /// Words of 32 bits of each key that are transposed at once.
-template <typename Key>
-constexpr int kWordsAtOnce = HWY_TARGET == HWY_AVX3 && sizeof(Key) > 1 ? 8 : 4;
+constexpr int kWordsAtOnce = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 /// Columns of the keys that are transposed at once.
 template <typename Key>
-constexpr std::int64_t kColumnsAtOnce = kWordsAtOnce<Key> * 4 / sizeof(Key);
+constexpr std::int64_t kColumnsAtOnce = kWordsAtOnce * 4 / sizeof(Key);
 /// The columns of a row are a multiple of this.
 template <typename Key>
 constexpr std::int64_t kLeastColumns = 16 / sizeof(Key);
-/// Transposed keys: i8 becomes f32, 16-bit numbers and pairs keep their bits.
+/// Transposed keys. With AVX-512 they keep their bits, else i8 becomes f32.
 template <typename Key>
-using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
-
-/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column * kColumn + key].
-/// The first column of a pair goes to the high half.
-template <int kColumn, typename Key>
-  requires(sizeof(Key) == 4)
-HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
-                               float* to, const Nothing&) {
-  const Tag<float> d;
-  const hn::RebindToUnsigned<Tag<float>> words;
-#pragma GCC unroll 2
-  for (int g = 0; g < 2; ++g) {
-    Vec<float> columns[kWordsAtOnce<Key>];
-    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, columns);
-#pragma GCC unroll 8
-    for (int u = 0; u < kWordsAtOnce<Key>; ++u) {
-      if constexpr (std::is_same_v<Key, KeyPair>)
-        columns[u] = hn::BitCast(d, hn::RotateRight<16>(hn::BitCast(words, columns[u])));
-      hn::Store(columns[u], d, to + u * kColumn + g * kLanes<float>);
-    }
-  }
-}
-
-#if HWY_TARGET == HWY_AVX3
-/// The same for 16 bits: words of two columns are transposed, then the columns of both vectors of
-/// keys are separated.
-template <int kColumn, typename Key>
-  requires(sizeof(Key) == 2)
-HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
-                               std::uint16_t* to, const Nothing&) {
-  alignas(64) static constexpr auto kColumnOfPairs = [] {
-    std::array<std::array<std::uint16_t, 32>, 2> lanes{};
-    for (int i = 0; i < 64; ++i)
-      lanes[i / 32][i % 32] = static_cast<std::uint16_t>(i % 32 * 2 + i / 32);
-    return lanes;
-  }();
-  const Tag<float> d;
-  Vec<float> words[2][8];
-#pragma GCC unroll 2
-  for (int g = 0; g < 2; ++g)
-    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, words[g]);
-#pragma GCC unroll 16
-  for (int c = 0; c < 16; ++c)
-    _mm512_store_si512(to + c * kColumn,
-                       _mm512_permutex2var_epi16(_mm512_castps_si512(words[0][c / 2].raw),
-                                                 _mm512_load_si512(kColumnOfPairs[c % 2].data()),
-                                                 _mm512_castps_si512(words[1][c / 2].raw)));
-}
-#else
-/// The same for 16 bits: 8 x 8 numbers per 128 bits, block b of vector i holds key i + 8 b.
-template <int kColumn, typename Key>
-  requires(sizeof(Key) == 2)
-HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
-                               std::uint16_t* to, const Nothing&) {
-  const hn::Repartition<std::uint16_t, Tag<float>> ones;
-  const hn::Repartition<std::uint32_t, Tag<float>> pairs;
-  const hn::Repartition<std::uint64_t, Tag<float>> fours;
-  const auto* rows = reinterpret_cast<const std::int8_t*>(p.a + first * p.a_row + x);
-  const std::int64_t row = p.a_row * static_cast<std::int64_t>(sizeof(Key));
-  // Keys 2 i and 2 i + 1: columns 0 to 3 in two[i], 4 to 7 in two[4 + i].
-  hn::Vec<decltype(pairs)> two[8];
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    const auto even = hn::BitCast(ones, load_blocks(Tag<float>(), rows + 2 * i * row, 8 * row));
-    const auto odd =
-        hn::BitCast(ones, load_blocks(Tag<float>(), rows + (2 * i + 1) * row, 8 * row));
-    two[i] = hn::BitCast(pairs, hn::InterleaveLower(ones, even, odd));
-    two[4 + i] = hn::BitCast(pairs, hn::InterleaveUpper(ones, even, odd));
-  }
-#pragma GCC unroll 2
-  for (int half = 0; half < 2; ++half) {  // columns 0 to 3, then 4 to 7
-    const auto* const t = two + 4 * half;
-    auto* const at = reinterpret_cast<std::uint64_t*>(to + 4 * half * kColumn);
-    constexpr int kFours = kColumn / 4;
-    const auto low01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[0], t[1]));
-    const auto low23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[0], t[1]));
-    const auto high01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[2], t[3]));
-    const auto high23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[2], t[3]));
-    hn::Store(hn::InterleaveLower(fours, low01, high01), fours, at);
-    hn::Store(hn::InterleaveUpper(fours, low01, high01), fours, at + kFours);
-    hn::Store(hn::InterleaveLower(fours, low23, high23), fours, at + 2 * kFours);
-    hn::Store(hn::InterleaveUpper(fours, low23, high23), fours, at + 3 * kFours);
-  }
-}
-
-#endif
+using Transposed = std::conditional_t<
+    sizeof(Key) == 2, std::uint16_t,
+    std::conditional_t<sizeof(Key) == 1 && HWY_TARGET == HWY_AVX3, std::int8_t, float>>;
 
 /// Scales of kKeysAtOnce keys for kGroups groups of columns: [group][key].
 struct KeyScales {
@@ -378,23 +304,185 @@ struct KeyScales {
       for (int g = 0; g < kGroups; ++g) hn::Store(columns[g], d, of + g * kKeysAtOnce + v);
     }
   }
+  /// The scales of column `x` of keys from `first` on: x goes up from 0 for the same keys.
+  HWY_INLINE const float* at(const Factors<std::int8_t, float>& p, std::int64_t first,
+                             std::int64_t x) {
+    const std::int64_t group = x / kElementsPerScale;
+    if (x % (kGroups * kElementsPerScale) == 0)
+      read(p.scales, first, group, (p.depth + kElementsPerScale - 1) / kElementsPerScale - group);
+    return of + group % kGroups * kKeysAtOnce;
+  }
 };
 
-/// The same for i8: a word of four columns is transposed like a float, and shifts split it into
-/// four vectors of integers.
-template <int kColumn>
-HWY_NOINLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
-                                 std::int64_t x, float* to, KeyScales& scales) {
+#if HWY_TARGET == HWY_AVX3
+/// Columns of a key in one word of 32 bits.
+template <typename Key>
+constexpr std::int64_t kPerWord = 4 / sizeof(Transposed<Key>);
+
+/// The last step of a transposition: from words j and 4 + j of keys 0 to 3 and 8 to 11, and of keys
+/// 4 to 7 and 12 to 15, to word j or 4 + j of all keys. The columns of f16 are separated, those of
+/// i8 are in words of four keys before and are separated, and those of a pair change places.
+template <typename Key>
+struct OrderOfWords {
+  static constexpr bool kBy16 = std::is_same_v<Key, f16> || std::is_same_v<Key, KeyPair>;
+  using Index = std::conditional_t<kBy16, std::uint16_t, std::uint32_t>;
+  static constexpr int kParts = 4 / sizeof(Index);  // of a word
+  static constexpr int kCount = 64 / sizeof(Index);
+
+  alignas(64) static constexpr auto kIndices = [] {
+    std::array<std::array<Index, kCount>, 2> indices{};
+    for (int half = 0; half < 2; ++half)
+      for (int i = 0; i < kCount; ++i) {
+        int key = i / kParts;
+        int part = i % kParts;
+        if (std::is_same_v<Key, f16>) {
+          key = i % 16;
+          part = i / 16;
+        } else if (std::is_same_v<Key, KeyPair>) {
+          part = 1 - part;
+        } else if (std::is_same_v<Key, std::int8_t>) {
+          key = i % 4 * 4 + i / 4;
+        }
+        const int block = key / 4;
+        const int word = (block / 2 * 2 + half) * 4 + key % 4;
+        indices[half][i] = static_cast<Index>(block % 2 * kCount + word * kParts + part);
+      }
+    return indices;
+  }();
+
+  static HWY_INLINE __m512i of(Vec<float> low, Vec<float> high, int half) {
+    const __m512i a = _mm512_castps_si512(low.raw);
+    const __m512i b = _mm512_castps_si512(high.raw);
+    const __m512i indices = _mm512_load_si512(kIndices[half].data());
+    if constexpr (kBy16)
+      return _mm512_permutex2var_epi16(a, indices, b);
+    else
+      return _mm512_permutex2var_epi32(a, indices, b);
+  }
+};
+
+/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on. Column c of key i is at
+/// to[c / kPerWord * kStep + c % kPerWord * kKeysAtOnce + i]; of bf16, word w of key i is at
+/// to[w * kStep + 2 * i].
+template <int kStep, typename Key>
+HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                               Transposed<Key>* to) {
   const Tag<float> d;
-  const hn::RebindToSigned<Tag<float>> integers;
-  const std::int64_t group = x / kElementsPerScale;
-  if (x % (KeyScales::kGroups * kElementsPerScale) == 0)
-    scales.read(p.scales, first, group,
-                (p.depth + kElementsPerScale - 1) / kElementsPerScale - group);
+  const hn::Half<Tag<float>> half;
+  const auto load = [&](const char* row)
+                        HWY_ATTR { return hn::LoadU(half, reinterpret_cast<const float*>(row)); };
+  const std::int64_t row = p.a_row * static_cast<std::int64_t>(sizeof(Key));
+  const char* low = reinterpret_cast<const char*>(p.a + first * p.a_row + x);
+  const char* high = low + 8 * row;
+  Vec<float> four[2][4];  // of keys 4 g to 4 g + 3 and 8 + 4 g to 8 + 4 g + 3
+#pragma GCC unroll 2
+  for (int g = 0; g < 2; ++g, low += 4 * row, high += 4 * row) {
+    hide_origin(low);
+    hide_origin(high);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+      four[g][i] = hn::Combine(d, load(high + i * row), load(low + i * row));
+    transpose_blocks(d, four[g]);
+    if constexpr (std::is_same_v<Key, std::int8_t>) {
+      const hn::Repartition<std::int8_t, Tag<float>> bytes;
+      alignas(16) static constexpr std::int8_t kOfFour[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                              2, 6, 10, 14, 3, 7, 11, 15};
+      const auto order = hn::LoadDup128(bytes, kOfFour);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        four[g][i] = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(bytes, four[g][i]), order));
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i)
+    _mm512_store_si512(to + i * kStep,
+                       OrderOfWords<Key>::of(four[0][i % 4], four[1][i % 4], i / 4));
+}
+
+/// Column kColumn % kPerWord of the word at `word`, of kKeysAtOnce keys.
+template <int kColumn, typename Key>
+HWY_INLINE Vec<float> load_transposed(const Transposed<Key>* word) {
+  const Tag<float> d;
+  constexpr int kAt = kColumn % kPerWord<Key>;
+  if constexpr (std::is_same_v<Key, bf16>) {
+    const hn::RebindToUnsigned<Tag<float>> words;
+    const auto pair = hn::Load(words, reinterpret_cast<const std::uint32_t*>(word));
+    if constexpr (kAt == 0)
+      return hn::BitCast(d, hn::ShiftLeft<16>(pair));
+    else
+      return hn::BitCast(d, hn::And(pair, hn::Set(words, 0xFFFF0000u)));
+  } else if constexpr (sizeof(Key) == 4) {
+    return hn::Load(d, word);
+  } else {
+    return kernels::HWY_NAMESPACE::load_lanes(
+        reinterpret_cast<const Key*>(word + kAt * kKeysAtOnce));
+  }
+}
+#else
+template <typename Key>
+constexpr std::int64_t kPerWord = 1;
+
+/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column * kStep + key].
+template <int kStep, typename Key>
+  requires(sizeof(Key) == 4)
+HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                               float* to) {
+  const Tag<float> d;
 #pragma GCC unroll 2
   for (int g = 0; g < 2; ++g) {
-    const auto scale =
-        hn::Load(d, scales.of + group % KeyScales::kGroups * kKeysAtOnce + g * kLanes<float>);
+    Vec<float> columns[4];
+    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, columns);
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) hn::Store(columns[u], d, to + u * kStep + g * kLanes<float>);
+  }
+}
+
+/// The same for 16 bits: 8 x 8 numbers per 128 bits, block b of vector i holds key i + 8 b.
+template <int kStep, typename Key>
+  requires(sizeof(Key) == 2)
+HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                               std::uint16_t* to) {
+  const hn::Repartition<std::uint16_t, Tag<float>> ones;
+  const hn::Repartition<std::uint32_t, Tag<float>> pairs;
+  const hn::Repartition<std::uint64_t, Tag<float>> fours;
+  const auto* rows = reinterpret_cast<const std::int8_t*>(p.a + first * p.a_row + x);
+  const std::int64_t row = p.a_row * static_cast<std::int64_t>(sizeof(Key));
+  // Keys 2 i and 2 i + 1: columns 0 to 3 in two[i], 4 to 7 in two[4 + i].
+  hn::Vec<decltype(pairs)> two[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const auto even = hn::BitCast(ones, load_blocks(Tag<float>(), rows + 2 * i * row, 8 * row));
+    const auto odd =
+        hn::BitCast(ones, load_blocks(Tag<float>(), rows + (2 * i + 1) * row, 8 * row));
+    two[i] = hn::BitCast(pairs, hn::InterleaveLower(ones, even, odd));
+    two[4 + i] = hn::BitCast(pairs, hn::InterleaveUpper(ones, even, odd));
+  }
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {  // columns 0 to 3, then 4 to 7
+    const auto* const t = two + 4 * half;
+    auto* const at = reinterpret_cast<std::uint64_t*>(to + 4 * half * kStep);
+    constexpr int kFours = kStep / 4;
+    const auto low01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[0], t[1]));
+    const auto low23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[0], t[1]));
+    const auto high01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[2], t[3]));
+    const auto high23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[2], t[3]));
+    hn::Store(hn::InterleaveLower(fours, low01, high01), fours, at);
+    hn::Store(hn::InterleaveUpper(fours, low01, high01), fours, at + kFours);
+    hn::Store(hn::InterleaveLower(fours, low23, high23), fours, at + 2 * kFours);
+    hn::Store(hn::InterleaveUpper(fours, low23, high23), fours, at + 3 * kFours);
+  }
+}
+
+/// The same for i8, times `scales` of the keys: a word of four columns is transposed like a float,
+/// and shifts split it into four vectors of integers.
+template <int kStep>
+HWY_NOINLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
+                                 std::int64_t x, const float* scales, float* to) {
+  const Tag<float> d;
+  const hn::RebindToSigned<Tag<float>> integers;
+#pragma GCC unroll 2
+  for (int g = 0; g < 2; ++g) {
+    const auto scale = hn::Load(d, scales + g * kLanes<float>);
     Vec<float> words[4];
     load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, words);
 #pragma GCC unroll 4
@@ -406,42 +494,19 @@ HWY_NOINLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int6
                                      hn::ConvertTo(d, hn::ShiftRight<24>(four))};
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u)
-        hn::Store(hn::Mul(columns[u], scale), d, to + (4 * word + u) * kColumn + g * kLanes<float>);
+        hn::Store(hn::Mul(columns[u], scale), d, to + (4 * word + u) * kStep + g * kLanes<float>);
     }
   }
 }
 
-template <typename Key>
-HWY_INLINE Vec<float> load_transposed(const Transposed<Key>* keys) {
+template <int kColumn, typename Key>
+HWY_INLINE Vec<float> load_transposed(const Transposed<Key>* column) {
   if constexpr (sizeof(Key) == 2)
-    return kernels::HWY_NAMESPACE::load_lanes(reinterpret_cast<const Key*>(keys));
+    return kernels::HWY_NAMESPACE::load_lanes(reinterpret_cast<const Key*>(column));
   else
-    return hn::Load(Tag<float>(), keys);
+    return hn::Load(Tag<float>(), column);
 }
-
-/// sums += keys[column][key] queries[column][row] over kColumns columns.
-template <typename Key, std::int64_t kColumns, int kVectors, int kRows>
-HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* queries, std::int64_t stride,
-                            Vec<float> (&sums)[kVectors][kRows]) {
-  const Tag<float> d;
-#pragma GCC unroll 8
-  for (std::int64_t c = 0; c < kColumns; ++c, queries += stride) {
-    Vec<float> key[kVectors];
-#pragma GCC unroll 4
-    for (int g = 0; g < kVectors; ++g, keys += kLanes<float>) key[g] = load_transposed<Key>(keys);
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) {
-      const auto query = hn::Set(d, queries[i]);
-#pragma GCC unroll 4
-      for (int g = 0; g < kVectors; ++g) {
-        if constexpr (std::is_same_v<Key, KeyPair>)
-          sums[g][i] = MultiplyPairs()(key[g], query, sums[g][i]);
-        else
-          sums[g][i] = add_product(key[g], query, sums[g][i]);
-      }
-    }
-  }
-}
+#endif
 
 /// Sums of up to four rows to scores[key][stride].
 template <int kVectors, int kRows>
@@ -456,72 +521,149 @@ HWY_INLINE void store_scores(const Vec<float> (&sums)[kVectors][kRows], float* s
   }
 }
 
-/// Scores of kKeys keys from `first` on for the queries of `p`; `scores` [key][stride], 0 in lanes
-/// without a row. The next columns are transposed while these are multiplied: shuffles have ports
-/// of their own.
-template <int kRows, typename Key>
+/// Scores of kKeys keys for the queries of `p`; scores[key][stride] is 0 in lanes without a row.
+/// The next columns are transposed between the products with these: shuffles have ports of their
+/// own.
+template <int kRows, int kVectors, typename Key>
 struct ScoresOfKeys {
-  static constexpr int kVectors = kKeyVectors<kRows>;
   static constexpr int kKeys = kVectors * kLanes<float>;
   static constexpr int kPasses = (kRows + 3) / 4;
   static constexpr int kPassRows = kRows / kPasses;
   static constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
+  static constexpr std::int64_t kLeast = kLeastColumns<Key>;
+  static constexpr int kParts = kKeys / kKeysAtOnce;  // that are transposed one after the other
   // Rows after the fourth take the transposed keys from memory if registers do not hold all sums.
-  static constexpr bool kKept = kPasses > 1 && HWY_TARGET != HWY_AVX3;
-  static constexpr std::int64_t kHeldColumns = kKept ? 256 / kVectors : 2 * kColumns;
-  static constexpr int kLines = kKeys * kColumns * sizeof(Key) / 64 / (kKept ? kPasses : 1);
-  using Scale = std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing>;
+  static constexpr bool kKept = kPasses > 1 &&
+                                (HWY_TARGET != HWY_AVX3 || kPasses * kVectors * kPassRows > 16);
+  static constexpr std::int64_t kPart = 256 / kVectors;  // columns of a pass if they are kept
+  static constexpr std::uint64_t kSteps = kKept ? kPart / kColumns + 1 : 2;
+  static constexpr int kLines = kKeys * kColumns * sizeof(Key) / 64 / kPasses / kParts;
+  static constexpr bool kHasScales = std::is_same_v<Key, std::int8_t>;
+  static constexpr bool kScalesLater = kHasScales && HWY_TARGET == HWY_AVX3;
+  static constexpr std::int64_t kQueryRow = kLanes<float>;  // queries are [column][lane]
+  using Sums = Vec<float>[kVectors][kPassRows];
 
-  alignas(64) Transposed<Key> transposed[kHeldColumns * kKeys];
-  Scale scales[kKeys / kKeysAtOnce];
+  /// The transposed columns of a step: [word][vector of keys][column of the word][key].
+  struct Step {
+    alignas(64) Transposed<Key> columns[kColumns * kKeys];
+    alignas(64) float scales[kScalesLater ? kKeys : 1];
+  };
+  Step steps[kSteps];
+  std::conditional_t<kHasScales, KeyScales, Nothing> scales[kParts];
+
+  Step& at(std::int64_t number) { return steps[static_cast<std::uint64_t>(number) % kSteps]; }
 
   // Columns [x, x + kColumns), at the end those before it: they repeat some.
-  HWY_INLINE void transpose(const Factors<Key, float>& p, std::int64_t first, std::int64_t x) {
-    Transposed<Key>* const to = at(x);
-    x = std::min(x, p.depth - kColumns);
-#pragma GCC unroll 2
-    for (int i = 0; i < kKeys; i += kKeysAtOnce)
-      transpose_keys<kKeys>(p, first + i, x, to + i, scales[i / kKeysAtOnce]);
+  template <int kPartNumber>
+  HWY_INLINE void transpose(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                            Step& to) {
+    constexpr int kStep = kPerWord<Key> * kKeys;
+    first += kPartNumber * kKeysAtOnce;
+    Transposed<Key>* const columns = to.columns + kPartNumber * kKeysAtOnce * kPerWord<Key>;
+    const std::int64_t from = std::min(x, p.depth - kColumns);
+    if constexpr (kHasScales) {
+      const float* const of = scales[kPartNumber].at(p, first, x);
+      if constexpr (kScalesLater)
+        std::copy_n(of, kKeysAtOnce, to.scales + kPartNumber * kKeysAtOnce);
+      else
+        return transpose_keys<kStep>(p, first, from, of, columns);
+    }
+    if constexpr (!kHasScales || kScalesLater) transpose_keys<kStep>(p, first, from, columns);
   }
 
-  // Where column x is, a multiple of kColumns.
-  HWY_INLINE Transposed<Key>* at(std::int64_t x) { return transposed + x % kHeldColumns * kKeys; }
+  // sums += keys[column][key] queries[column][row] over columns [kFirst, kEnd) of a step.
+  template <std::int64_t kFirst, std::int64_t kEnd>
+  static HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* scales,
+                                     const float* queries, Sums& sums) {
+    if constexpr (kFirst < kEnd) {
+      const Tag<float> d;
+      Vec<float> key[kVectors];
+#pragma GCC unroll 4
+      for (int g = 0; g < kVectors; ++g) {
+        constexpr std::int64_t kWord = kFirst / kPerWord<Key>;
+        key[g] = load_transposed<kFirst, Key>(keys + (kWord * kVectors + g) * kPerWord<Key> *
+                                                         kLanes<float>);
+        if constexpr (kScalesLater)
+          key[g] = hn::Mul(key[g], hn::Load(d, scales + g * kLanes<float>));
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < kPassRows; ++i) {
+        const auto query = hn::Set(d, queries[i]);
+#pragma GCC unroll 4
+        for (int g = 0; g < kVectors; ++g) {
+          if constexpr (std::is_same_v<Key, KeyPair>)
+            sums[g][i] = MultiplyPairs()(key[g], query, sums[g][i]);
+          else
+            sums[g][i] = add_product(key[g], query, sums[g][i]);
+        }
+      }
+      add_columns<kFirst + 1, kEnd>(keys, scales, queries + kQueryRow, sums);
+    }
+  }
+  // Those of part kPartNumber on. If there is a step `to`, that part of it is transposed: column
+  // `x` of the keys from `first` on.
+  template <int kPartNumber>
+  HWY_INLINE void add_parts(const Factors<Key, float>& p, const Step& from, const float* queries,
+                            Sums& sums, RowsAhead& ahead, std::int64_t first = 0,
+                            std::int64_t x = 0, Step* to = nullptr) {
+    if constexpr (kPartNumber < kParts) {
+      constexpr std::int64_t kCount = kColumns / kParts;
+      ahead.fetch<kLines>();
+      if (to != nullptr) transpose<kPartNumber>(p, first, x, *to);
+      add_columns<kPartNumber * kCount, (kPartNumber + 1) * kCount>(from.columns, from.scales,
+                                                                    queries, sums);
+      add_parts<kPartNumber + 1>(p, from, queries + kCount * kQueryRow, sums, ahead, first, x, to);
+    }
+  }
 
-  HWY_INLINE void multiply(const Factors<Key, float>& p, std::int64_t x, int pass,
-                           Vec<float> (&sums)[kVectors][kPassRows]) {
-    const Transposed<Key>* columns = at(x);
-    hide_origin(columns);  // g++ would keep the stored columns in registers, too
-    const float* const queries = p.b + x * p.b_row + pass * kPassRows;
-    if (kColumns > kLeastColumns<Key> && x + kColumns > p.depth)
-      add_columns<Key, kLeastColumns<Key>>(columns + (x + kColumns - p.depth) * kKeys, queries,
-                                           p.b_row, sums);
-    else
-      add_columns<Key, kColumns>(columns, queries, p.b_row, sums);
+  template <int kPartNumber>
+  void transpose_all(const Factors<Key, float>& p, std::int64_t first, std::int64_t x, Step& to) {
+    if constexpr (kPartNumber < kParts) {
+      transpose<kPartNumber>(p, first, x, to);
+      transpose_all<kPartNumber + 1>(p, first, x, to);
+    }
   }
 
   HWY_INLINE void operator()(const Factors<Key, float>& p, std::int64_t first, float* scores,
                              std::int64_t stride, RowsAhead& ahead) {
     const Tag<float> d;
-    Vec<float> sums[kPasses][kVectors][kPassRows];
+    Sums sums[kPasses];
 #pragma GCC unroll 16
     for (int i = 0; i < kPasses * kVectors * kPassRows; ++i)
       sums[i / kPassRows / kVectors][i / kPassRows % kVectors][i % kPassRows] = hn::Zero(d);
-    const std::int64_t part = kKept ? kHeldColumns : p.depth;
-    for (std::int64_t begin = 0; begin < p.depth; begin += part) {
-      const std::int64_t end = std::min(begin + part, p.depth);
-      transpose(p, first, begin);
-      for (std::int64_t x = begin; x < end; x += kColumns) {
-        if (x + kColumns < end) transpose(p, first, x + kColumns);
-        ahead.fetch<kLines>();
+    const auto queries_of = [&](std::int64_t x, int pass) {
+      return p.b + x * kQueryRow + pass * kPassRows;
+    };
+    transpose_all<0>(p, first, 0, steps[0]);
+    const std::int64_t whole = p.depth - p.depth % kColumns;
+    const std::int64_t part = kKept ? kPart : whole;
+    std::int64_t step = 0;
+    for (std::int64_t begin = 0; begin < whole; begin += part) {
+      const std::int64_t end = std::min(begin + part, whole);
+      const std::int64_t kept = step;
+      for (std::int64_t x = begin; x < end; x += kColumns, ++step) {
+        const std::int64_t next = x + kColumns;
+        Step* const to = next < p.depth ? &at(step + 1) : nullptr;
+        Step* from = &at(step);
+        hide_origin(from);  // g++ would keep the stored columns in registers, too
+        add_parts<0>(p, *from, queries_of(x, 0), sums[0], ahead, first, next, to);
 #pragma GCC unroll 2
-        for (int pass = 0; pass < (kKept ? 1 : kPasses); ++pass) multiply(p, x, pass, sums[pass]);
+        for (int pass = 1; !kKept && pass < kPasses; ++pass)
+          add_parts<0>(p, *from, queries_of(x, pass), sums[pass], ahead);
       }
 #pragma GCC unroll 2
       for (int pass = 1; kKept && pass < kPasses; ++pass)
-        for (std::int64_t x = begin; x < end; x += kColumns) {
-          ahead.fetch<kLines>();
-          multiply(p, x, pass, sums[pass]);
-        }
+        for (std::int64_t x = begin; x < end; x += kColumns)
+          add_parts<0>(p, at(kept + (x - begin) / kColumns), queries_of(x, pass), sums[pass],
+                       ahead);
+    }
+    if (kColumns > kLeast && whole < p.depth) {  // the last columns of a step remain
+      const Step* from = &at(step);
+      hide_origin(from);
+#pragma GCC unroll 2
+      for (int pass = 0; pass < kPasses; ++pass)
+        add_columns<kColumns - kLeast, kColumns>(from->columns, from->scales,
+                                                 queries_of(whole, pass), sums[pass]);
     }
     for (int key = 0; key < kKeys; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
 #pragma GCC unroll 2
@@ -530,11 +672,11 @@ struct ScoresOfKeys {
   }
 };
 
-template <int kRows, typename Key>
+template <int kRows, int kVectors, typename Key>
 HWY_NOINLINE void scores_of_rows(const FactorRuns<Key, float>& p, float* scores,
                                  std::int64_t stride) {
-  ScoresOfKeys<kRows, Key> scores_of;
-  constexpr std::int64_t kKeys = ScoresOfKeys<kRows, Key>::kKeys;
+  ScoresOfKeys<kRows, kVectors, Key> scores_of;
+  constexpr std::int64_t kKeys = ScoresOfKeys<kRows, kVectors, Key>::kKeys;
   for (int i = 0; i < p.count; ++i) {
     RowsAhead ahead = p.ahead[i];
     const std::int64_t keys = p.keys[i];
@@ -547,7 +689,7 @@ HWY_NOINLINE void scores_of_rows(const FactorRuns<Key, float>& p, float* scores,
 }
 #endif
 
-/// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false if it does not
+/// S^T = K Q^T of `rows` <= kMostFewRows rows in a strip of one vector; false if it does not
 /// support the shape.
 template <typename Key, typename T>
 bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const FactorRuns<Key, T>& p,
@@ -556,16 +698,26 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
   if constexpr (std::is_same_v<T, float>) {
     const std::int64_t least = *std::min_element(p.keys, p.keys + p.count);
     const std::int64_t depth = p.runs[0].depth;
-    if (least < kKeysAtOnce || depth % kLeastColumns<Key> != 0 || depth < kColumnsAtOnce<Key>)
+    if (p.runs[0].b_row != kLanes<float> || least < kLeastKeys || depth % kLeastColumns<Key> != 0 ||
+        depth < kColumnsAtOnce<Key>)
       return false;
-    if (rows == 1 && least >= ScoresOfKeys<1, Key>::kKeys)
-      scores_of_rows<1>(p, scores, stride);
-    else if (rows <= 2)
-      scores_of_rows<2>(p, scores, stride);
+    // One row needs more vectors for as many sums at once; with 32 registers four rows have them.
+    constexpr bool kMany = HWY_TARGET == HWY_AVX3 && sizeof(Key) < 4;
+    const bool many = least >= 4 * kLanes<float>;
+    if (rows == 1 && many)
+      scores_of_rows<1, 4>(p, scores, stride);
+    else if (kMany && rows <= 2 && many)
+      scores_of_rows<2, kMany ? 4 : 2>(p, scores, stride);
+    else if (kMany && rows <= 4 && many)
+      scores_of_rows<4, kMany ? 4 : 2>(p, scores, stride);
+    else if (kMany && many)
+      scores_of_rows<8, kMany ? 4 : 2>(p, scores, stride);
+    else if (!kMany && rows <= 2)
+      scores_of_rows<2, 2>(p, scores, stride);
     else if (rows <= 4)
-      scores_of_rows<4>(p, scores, stride);
+      scores_of_rows<4, 2>(p, scores, stride);
     else
-      scores_of_rows<8>(p, scores, stride);
+      scores_of_rows<8, 2>(p, scores, stride);
     return true;
   }
 #endif

@@ -232,8 +232,8 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
 #if HWY_TARGET != HWY_SCALAR
   // If the rows of a head are few, they are all in one tile.
   if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
-      problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
-    find_rows(problem, keys_of(problem), span, 4, kKeysAtOnce, keys.stored_k);
+      problem.score.similarity == Similarity::kDot && span.count >= kLeastKeys) {
+    find_rows(problem, keys_of(problem), span, 4, kLeastKeys, keys.stored_k);
     find_rows(problem, values_of(problem), span, kLanes<float>, 1, keys.stored_v);
     const std::int64_t length = problem.sequences[span.batch].key_length;
     KeySpan next = {span.batch, span.kv_head, span.begin + span.count};

@@ -276,6 +276,7 @@ void begin_rows(const WeightRows& rows, WeightTask<T>& task) {
   const std::int64_t count = rows.row_end - rows.row_begin;
   task.queries.queries = task.scratch.queries;
   task.queries.rows.set_one(rows.head, rows.row_begin, count);
+  task.queries.narrow();
   if (count < kTileRows) task.scratch.clear();
   read_queries<T>(task.problem, rows.batch, task.steps.any(), task.scratch.line, task.queries);
   if (rows.lse == nullptr) return;
