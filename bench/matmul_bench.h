@@ -37,8 +37,8 @@ struct MatmulBenchCase {
 };
 
 /// INxOUT-rROWS-TYPE: every linear layer of GPT-2 small, of a Llama of 110 M and of one of 1.1 B
-/// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16, f16, Q4_0, Q8_0, Q4_K and
-/// Q6_K; -q8: with rows rounded to bytes.
+/// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16, f16, Q4_0, Q8_0, Q4_K, Q6_K,
+/// IQ4_NL and MXFP4; -q8: with rows rounded to bytes.
 /// PRODUCT-INxOUT for forward, dinput and dweight: the layers of the reference run's blocks on 384
 /// rows, and one of GPT-2 small's on 512. Only those whose name is in `names`, unless it is empty;
 /// kNotFound for an unknown name.

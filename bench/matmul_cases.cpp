@@ -41,10 +41,9 @@ void add_packed(std::vector<MatmulBenchCase>& cases) {
     std::vector<MatmulBenchCase> of_layer;
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
       of_layer.push_back({.product = Product::kPacked, .in = in, .out = out, .dtype = dtype});
-    for (const char* const type : {"Q4_0", "Q8_0", "Q4_K", "Q6_K"}) {
+    for (const char* const type : {"Q4_0", "Q8_0", "Q4_K", "Q6_K", "IQ4_NL", "MXFP4"}) {
       of_layer.push_back(
           {.product = Product::kPacked, .in = in, .out = out, .blocks = block_type_named(type)});
-      if (of_layer.back().blocks->code_bits == 8) continue;
       of_layer.push_back(of_layer.back());
       of_layer.back().by_bytes = true;
     }

@@ -47,7 +47,7 @@ Option activations_option(bool& by_bytes) {
   return {.name = "--activations",
           .to = [&by_bytes](const std::string& name) { by_bytes = name == "q8"; },
           .help =
-              "of a model with weights of 2 to 6 bits: multiply them with f32 (default), or "
+              "of a model with quantised weights: multiply them with f32 (default), or "
               "faster with activations rounded to 8 bits (heed check model prints the error)",
           .words = {"f32", "q8"}};
 }

@@ -12,7 +12,7 @@ namespace heed {
 void round_activations(const LoadedModel& loaded) {
   bool any = false;
   for (Parameter* const parameter : loaded.model->parameters())
-    if (parameter->packed != nullptr && parameter->packed->gains_by_bytes()) {
+    if (parameter->packed != nullptr && parameter->packed->blocks() != nullptr) {
       parameter->packed =
           std::make_shared<const PackedMatrix>(parameter->packed->multiplied_by_bytes());
       any = true;
@@ -21,7 +21,7 @@ void round_activations(const LoadedModel& loaded) {
     fail({.code = ErrorCode::kUnsupported,
           .argument = "activations",
           .found = "q8",
-          .expected = fmt::format("f32: no weight of {} has codes of 2 to 6 bits", loaded.name)});
+          .expected = fmt::format("f32: no weight of {} is quantised in blocks", loaded.name)});
 }
 
 }  // namespace heed

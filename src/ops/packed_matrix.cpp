@@ -81,14 +81,9 @@ PackedMatrix PackedMatrix::held() const {
   return same;
 }
 
-bool PackedMatrix::gains_by_bytes() const {
-  return blocks_ != nullptr && blocks_->code_bits < 8 && blocks_->values == nullptr;
-}
-
 PackedMatrix PackedMatrix::multiplied_by_bytes() const {
-  if (!gains_by_bytes())
-    fail("packed_matrix", "matrix", blocks_ != nullptr ? blocks_->name : name(dtype_),
-         "codes of 2 to 6 bits, to be multiplied by bytes");
+  if (blocks_ == nullptr)
+    fail("packed_matrix", "matrix", name(dtype_), "quantised blocks, to be multiplied by bytes");
   PackedMatrix same(Streamed{inner_, columns_, dtype_, blocks_, read_});
   if (!is_streamed()) same.panels_ = panels_.share();
   same.by_bytes_ = true;

@@ -43,9 +43,8 @@ class PackedMatrix {
 
   /// The same matrix with its panels in memory: for several reads of a streamed one.
   PackedMatrix held() const;
-  /// Whether products are faster if the other operand is rounded to bytes: codes of 2 to 6 bits.
-  bool gains_by_bytes() const;
-  /// The same matrix, whose products round the other operand to bytes. Needs gains_by_bytes().
+  /// The same matrix, whose products round the other operand to bytes, which is faster. Needs
+  /// blocks.
   PackedMatrix multiplied_by_bytes() const;
   /// Column `index`, K floats.
   void copy_column(std::int64_t index, float* to) const;

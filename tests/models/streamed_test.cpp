@@ -98,7 +98,7 @@ TEST(ByteActivations, NeedWeightsThatGain) {
   save_model(scratch / "plain", *make_model(kLlama, 3), nullptr, DType::kF16);
   EXPECT_HEED_ERROR(round_activations(load_model(scratch / "plain", {.packed = true})),
                     ErrorCode::kUnsupported,
-                    "activations is q8, expected f32: no weight of plain has codes of 2 to 6 bits");
+                    "activations is q8, expected f32: no weight of plain is quantised in blocks");
 }
 
 TEST(StreamedWeights, OutliveTheFilesName) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heed/threads.h"
+#include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "support/expect_error.h"
@@ -21,6 +22,7 @@
 namespace heed {
 namespace {
 
+using kernels::cpu::fills_bytes;
 using test::largest_difference;
 using test::random_tensor;
 using test::same_bits;
@@ -311,7 +313,7 @@ TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAtEveryMagnitude) {
     const PackedMatrix of_blocks(type, rows);
     for (const float level : {1e-42F, 1e-36F, 1e-30F, 1.0F, 1e25F})
       for (const float outlier : {1.0F, 4096.0F}) {
-        if (level < 1e-30F && !of_blocks.gains_by_bytes()) continue;  // divides the row by 2^16
+        if (level < 1e-30F && fills_bytes(type)) continue;  // divides the row by 2^16
         Tensor a = random_tensor({1, inner}, 4);
         for (std::int64_t k = 0; k < inner; ++k)
           a.data<float>()[k] *= k % 32 == 5 ? level * outlier : level;
@@ -350,17 +352,8 @@ Tensor rounded_to_bytes(const Tensor& a) {
   return rounded;
 }
 
-std::vector<BlockType> types_by_bytes() {
-  std::vector<BlockType> types;
-  for (const BlockType& type : block_types())
-    if (PackedMatrix(type, random_blocks(type, 1, type.elements)).gains_by_bytes())
-      types.push_back(type);
-  EXPECT_EQ(types.size(), 9U);
-  return types;
-}
-
 TEST(PackedMatrix, ByBytesIsTheProductOfRoundedRows) {
-  for (const BlockType& type : types_by_bytes())
+  for (const BlockType& type : block_types())
     for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {9, 70}}) {
       const std::int64_t inner = blocks * type.elements;
       const Tensor rows = random_blocks(type, columns, inner);
@@ -374,6 +367,74 @@ TEST(PackedMatrix, ByBytesIsTheProductOfRoundedRows) {
         expect_sums(product(a, by_bytes, bias),
                     in_f64(rounded, numbers.view().permute({1, 0}), bias), a, numbers,
                     std::string(type.name) + ", " + std::to_string(count) + " rows");
+      }
+    }
+}
+
+// A number of a product by bytes, in plain loops: each group's whole sum is exact, and groups are
+// added in order, 256 numbers at a time.
+float by_bytes_in_loops(const BlockType& type, const std::uint8_t* column, const float* a,
+                        std::int64_t inner, float bias) {
+  const int centre = kernels::cpu::centre_of(type);
+  const int groups = type.code_bits == 4 || type.code_bits == 8 ? 1 : 2;  // of 32 numbers
+  float out = 0, total = 0;
+  for (std::int64_t first = 0; first < inner; first += 32) {
+    BlockParts parts;
+    parts.scales.fill(1);
+    parts.least.fill(1);
+    type.split(column + first / type.elements * type.bytes, parts);
+    float most = 0;
+    for (int k = 0; k < 32; ++k) most = std::max(most, std::abs(a[first + k]));
+    const float scale_of_a = most / 127;
+    int wholes[2] = {}, sums[2] = {};
+    for (int k = 0; k < 32; ++k) {
+      const int number =
+          most == 0 ? 0 : static_cast<int>(std::nearbyint(a[first + k] * (127 / most)));
+      const std::uint8_t code = parts.codes[static_cast<std::size_t>(first % type.elements + k)];
+      const bool is_value = type.values != nullptr || type.code_bits == 8;
+      sums[k / 16] += number;
+      wholes[k / 16] += number * (is_value ? type.value(code) + centre : code);
+    }
+    const float of_halves[2] = {scale_of_a * static_cast<float>(sums[0]),
+                                scale_of_a * static_cast<float>(sums[1])};
+    for (int group = 0; group < groups; ++group) {
+      const auto at = static_cast<std::size_t>(
+          (first % type.elements + (type.group < 32 ? 16 * group : 0)) / type.group);
+      const float scale = type.factor_of(parts.d) * static_cast<float>(parts.scales[at]);
+      const float offset =
+          type.has_least ? -(type.factor_of(parts.d_least) * static_cast<float>(parts.least[at]))
+                         : scale * static_cast<float>(-centre);
+      const int whole = groups == 1 ? wholes[0] + wholes[1] : wholes[group];
+      const float sum = groups == 1 ? of_halves[0] + of_halves[1] : of_halves[group];
+      total = std::fma(static_cast<float>(whole) * scale, scale_of_a, std::fma(offset, sum, total));
+    }
+    if (first % 256 != 224 && first + 32 < inner) continue;
+    out = first < 256 ? total + bias : total + out;
+    total = 0;
+  }
+  return out;
+}
+
+TEST(PackedMatrix, ByBytesHasTheBitsOfPlainLoops) {
+  if (kernels::matmul_kernel_name() == std::string("portable"))
+    GTEST_SKIP() << "portable multiply-adds may round twice";
+  for (const BlockType& type : block_types())
+    for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {9, 70}}) {
+      const std::int64_t inner = blocks * type.elements;
+      const Tensor rows = random_blocks(type, columns, inner);
+      const PackedMatrix by_bytes = PackedMatrix(type, rows).multiplied_by_bytes();
+      const Tensor bias = random_tensor({columns}, 3);
+      for (const std::int64_t count : {1, 2, 7, 13}) {
+        const Tensor a = random_tensor({count, inner}, 4);
+        const Tensor found = product(a, by_bytes, bias);
+        for (std::int64_t at = 0; at < count * columns; ++at) {
+          const std::int64_t i = at / columns, j = at % columns;
+          ASSERT_EQ(found.data<float>()[at],
+                    by_bytes_in_loops(type, rows.data<std::uint8_t>() + j * type.bytes_of(inner),
+                                      a.data<float>() + i * inner, inner, bias.data<float>()[j]))
+              << type.name << ", " << count << " rows, " << inner << " x " << columns << ", row "
+              << i << ", column " << j;
+        }
       }
     }
 }
@@ -397,7 +458,7 @@ constexpr int kBytes[] = {0x00, 0x7F, 0x80, 0xFF};
 
 // The largest sums that 16 bits have to hold: all codes at one end, all bytes at theirs.
 TEST(PackedMatrix, ByBytesTheLargestSumsAreExact) {
-  for (const BlockType& type : types_by_bytes())
+  for (const BlockType& type : block_types())
     for (const int byte : kBytes)
       for (const float sign : {1.0F, -1.0F}) {
         const std::int64_t inner = 2 * type.elements, columns = 33;
@@ -414,8 +475,8 @@ TEST(PackedMatrix, ByBytesTheLargestSumsAreExact) {
 // The same for one row in three digits: 127, -127 or -128 in each, beside the largest whole number.
 TEST(PackedMatrix, OfBlocksTheLargestSumsOfDigitsAreExact) {
   constexpr float kMost = 0x7F7F7F;
-  for (const BlockType& type : types_by_bytes())
-    for (const int byte : kBytes)
+  for (const BlockType& type : block_types())
+    for (const int byte : fills_bytes(type) ? std::span<const int>() : std::span(kBytes))
       for (const float whole : {kMost, -kMost, -128.0F * (1 + 256), -128.0F * (1 + 256 + 65536)}) {
         const std::int64_t inner = 2 * type.elements, columns = 33;
         const Tensor rows = rows_of(type, byte, columns);
@@ -442,7 +503,7 @@ TEST(PackedMatrix, OfBlocksANumberThatIsNotFiniteIsSeen) {
 }
 
 TEST(PackedMatrix, ByBytesARowDependsOnNeitherOtherRowsNorThreads) {
-  for (const BlockType& type : types_by_bytes()) {
+  for (const BlockType& type : block_types()) {
     const std::int64_t inner = 5 * 256, columns = 390;
     const PackedMatrix b =
         PackedMatrix(type, random_blocks(type, columns, inner)).multiplied_by_bytes();
@@ -472,15 +533,10 @@ TEST(PackedMatrix, ByBytesANumberThatIsNotFiniteStaysInItsRow) {
   }
 }
 
-TEST(PackedMatrix, ByBytesNeedsCodes) {
+TEST(PackedMatrix, ByBytesNeedsBlocks) {
   EXPECT_HEED_ERROR(
       PackedMatrix(Tensor::zeros({2, 3})).multiplied_by_bytes(), ErrorCode::kInvalidArgument,
-      "packed_matrix: matrix is f32, expected codes of 2 to 6 bits, to be multiplied by bytes");
-  const BlockType& bytes = *block_type_named("Q8_0");
-  EXPECT_HEED_ERROR(
-      PackedMatrix(bytes, random_blocks(bytes, 2, 32)).multiplied_by_bytes(),
-      ErrorCode::kInvalidArgument,
-      "packed_matrix: matrix is Q8_0, expected codes of 2 to 6 bits, to be multiplied by bytes");
+      "packed_matrix: matrix is f32, expected quantised blocks, to be multiplied by bytes");
 }
 
 TEST(PackedMatrix, OfBlocksTakesTheirMemoryAndGivesTheirRowsBack) {

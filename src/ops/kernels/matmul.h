@@ -83,7 +83,7 @@ struct PanelsProblem {
   float* out = nullptr;
   std::int64_t out_row = 0;
   /// Rounds 32 numbers of a row at a time to bytes, -127 to 127 times the largest / 127. b must
-  /// have codes of 2 to 6 bits. 32 numbers below 1e-30 count as 0.
+  /// have blocks. 32 numbers below 1e-30 count as 0.
   bool by_bytes = false;
 };
 

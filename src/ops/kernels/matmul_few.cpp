@@ -28,13 +28,18 @@ void prepare_floats(const float* a, std::int64_t depth, float* scaled) {
     scaled[depth + k / kSlabDepth] = std::accumulate(a + k, a + k + kSlabDepth, 0.0F);
 }
 
+// Codes that fill their bytes are multiplied as floats, except with a row in bytes.
+bool needs_floats(const Product& product) {
+  return product.type != nullptr && fills_bytes(*product.type) && !product.in_bytes;
+}
+
 // A row as multiply_row_by_codes wants it, in this thread's memory.
 const float* prepare_row(const Product& product) {
   const float* const a = product.p.a.data;
   const std::int64_t depth = product.p.inner, slabs = depth / kSlabDepth;
   float* const memory =
       few_memory.at_least((depth + slabs * kSlabFloats) * static_cast<std::int64_t>(sizeof(float)));
-  if (fills_bytes(*product.type)) {
+  if (needs_floats(product)) {
     prepare_floats(a, depth, memory);
     return memory;
   }
@@ -109,13 +114,10 @@ bool has_few_rows(const Product& product) {
 }
 
 bool shares_rows(const Product& product, const Product& other) {
-  const auto fills = [](const Product& one) {
-    return one.type != nullptr && fills_bytes(*one.type);
-  };
   return product.p.a.data == other.p.a.data && product.p.a.row == other.p.a.row &&
          product.p.rows == other.p.rows && product.p.inner == other.p.inner &&
          (product.codes != nullptr) == (other.codes != nullptr) &&
-         product.in_bytes == other.in_bytes && fills(product) == fills(other);
+         product.in_bytes == other.in_bytes && needs_floats(product) == needs_floats(other);
 }
 
 // Bound by reading b (for codes also nearly by arithmetic): each task reads adjacent panels; of a

@@ -89,8 +89,8 @@ constexpr int kPanelsOfRow = 3;
 
 /// One row times panels of codes.
 struct RowByCodes {
-  // For codes that fill their bytes: each number divided by the factor by which its code is too
-  // large, and the sums of 32 numbers of the original row.
+  // For codes that fill their bytes, unless the row is in bytes: each number divided by the factor
+  // by which its code is too large, and the sums of 32 numbers of the original row.
   const float* a = nullptr;
   const float* a_sums = nullptr;
   // For other codes.
@@ -105,7 +105,7 @@ struct RowByCodes {
   const float* bias = nullptr;
 };
 
-/// Rows rounded to bytes, times panels of codes of 2 to 6 bits.
+/// Rows rounded to bytes, times panels of codes.
 struct BytesByCodes {
   const std::int8_t* a = nullptr;      // -127 to 127, rows of kPieceDepth
   const RoundedSlab* slabs = nullptr;  // rows of kPieceSlabs

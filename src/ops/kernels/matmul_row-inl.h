@@ -31,9 +31,9 @@
 // are prefetched too: Q4_K 10 -> 16 GB/s. Two panels side by side: 17 (Q4_K); prefetched 1,536
 // bytes ahead to L1: 23; 8,192 or 16,384 bytes ahead: 17 and 15.
 //
-// Codes that fill their bytes would overflow 16 bits. They become floats: a mask, a conversion and
-// a multiply-add for eight numbers with AVX2. A code left in its byte is 2^8 or 2^16 times too
-// large; the row is divided by that once.
+// Codes that fill their bytes would overflow 16 bits. Unless the row is in bytes, they become
+// floats: a mask, a conversion and a multiply-add for eight numbers with AVX2. A code left in its
+// byte is 2^8 or 2^16 times too large; the row is divided by that once.
 #if defined(HEED_KERNELS_CPU_MATMUL_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_ROW_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_ROW_INL_H
@@ -55,33 +55,39 @@ namespace {
 // With AVX-512, the CPU reads ahead better by itself.
 constexpr bool kPrefetchesCodes = HWY_TARGET != HWY_AVX3;
 
-// --- codes of 2 to 6 bits -----------------------------------------------------------------------
+// --- codes times whole numbers -------------------------------------------------------------------
 
 // sums[digit][vector] of four numbers of a row: the group numbered kFirst + kOf of a slab. The
 // first of a sum, 0, is not added to zeros.
-template <int kBits, int kDigits, int kFirst, int kOf, typename Sums>
-HWY_INLINE void add_digits(const char* words, const RowSlab& a, Sums (&sums)[kDigits][kVectors]) {
+template <typename F, int kDigits, int kFirst, int kOf, typename Sums>
+HWY_INLINE void add_digits(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                           const char* words, const RowSlab& a, Sums (&sums)[kDigits][kVectors]) {
   constexpr int kFour = kFirst + kOf;
   hn::Vec<Words> codes[kVectors];
 #pragma GCC unroll 2
   for (int j = 0; j < kVectors; ++j)
-    codes[j] = four_of<kBits, kFour>(words + j * kVectorLanes * kWordBytes);
+    codes[j] = bytes_of<F, kFour>(type, layout, table, words + j * kVectorLanes * kWordBytes);
 #pragma GCC unroll 3
   for (int digit = 0; digit < kDigits; ++digit) {
     std::uint32_t four;
     std::memcpy(&four, a.digits[digit] + 4 * kFour, sizeof four);
     const auto four_of_a = hn::Set(Words(), four);
+    for (int part = 0; part < kParts<Sums>; ++part)
 #pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) sum_bytes(kOf == 0, sums[digit][j], codes[j], four_of_a);
+      for (int j = 0; j < kVectors; ++j)
+        sum_bytes(kOf == 0 && part == 0, sums[digit][j], part_of_codes<Sums>(codes[j], part),
+                  part_of_row<Sums>(four_of_a, part));
   }
 }
 
 // Whole sums of the fours from kFirst on that fit into one sum.
-template <int kBits, int kDigits, typename Sums, int kFirst, int... kOf>
-HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/, const char* words,
-                          const RowSlab& a, hn::Vec<Ints> (&wholes)[kDigits][kVectors]) {
+template <typename F, int kDigits, typename Sums, int kFirst, int... kOf>
+HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/,
+                          const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                          const char* words, const RowSlab& a,
+                          hn::Vec<Ints> (&wholes)[kDigits][kVectors]) {
   Sums sums[kDigits][kVectors];
-  (add_digits<kBits, kDigits, kFirst, kOf>(words, a, sums), ...);
+  (add_digits<F, kDigits, kFirst, kOf>(type, layout, table, words, a, sums), ...);
 #pragma GCC unroll 3
   for (int digit = 0; digit < kDigits; ++digit)
 #pragma GCC unroll 2
@@ -89,17 +95,17 @@ HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/, c
 }
 
 // The sums of a group of a slab.
-template <int kBits, int kDigits, typename Sums, int kGroup>
-HWY_INLINE void sum_digits(const char* words, const RowSlab& a, Vector (&sums)[kVectors]) {
-  using S = Summing<kBits, Sums>;
-  constexpr int kFirst = kGroup * S::kOfGroup;
-  constexpr auto kOfChunk = std::make_integer_sequence<int, S::kChunk>();
+template <typename F, int kDigits, typename Sums, int kGroup>
+HWY_INLINE void sum_digits(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                           const char* words, const RowSlab& a, Vector (&sums)[kVectors]) {
+  constexpr int kFirst = kGroup * F::kOfGroup, kOf = kChunk<F, Sums>;
+  constexpr auto kOfChunk = std::make_integer_sequence<int, kOf>();
   hn::Vec<Ints> wholes[kDigits][kVectors];
-  sum_chunk<kBits, kDigits, Sums, kFirst>(kOfChunk, words, a, wholes);
-  if constexpr (S::kChunk < S::kOfGroup) {
-    static_assert(2 * S::kChunk == S::kOfGroup);
+  sum_chunk<F, kDigits, Sums, kFirst>(kOfChunk, type, layout, table, words, a, wholes);
+  if constexpr (kOf < F::kOfGroup) {
+    static_assert(2 * kOf == F::kOfGroup);
     hn::Vec<Ints> more[kDigits][kVectors];
-    sum_chunk<kBits, kDigits, Sums, kFirst + S::kChunk>(kOfChunk, words, a, more);
+    sum_chunk<F, kDigits, Sums, kFirst + kOf>(kOfChunk, type, layout, table, words, a, more);
 #pragma GCC unroll 3
     for (int digit = 0; digit < kDigits; ++digit)
 #pragma GCC unroll 2
@@ -118,14 +124,16 @@ HWY_INLINE void sum_digits(const char* words, const RowSlab& a, Vector (&sums)[k
 }
 
 // totals += scale * (scale of the row * sum of digits * codes) + offset * sum of the row.
-template <int kBits, int kDigits, typename Sums, int kGroup>
-HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, const char* block,
-                          const char* slab, const RowSlab& a, Vector (&totals)[kVectors]) {
+template <typename F, int kDigits, typename Sums, int kGroup>
+HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                          const char* block, const char* slab, const RowSlab& a,
+                          Vector (&totals)[kVectors]) {
   const Floats d;
   Vector sums[kVectors];
-  sum_digits<kBits, kDigits, Sums, kGroup>(slab + layout.scales + layout.least, a, sums);
+  sum_digits<F, kDigits, Sums, kGroup>(type, layout, table, slab + layout.scales + layout.least, a,
+                                       sums);
   const RoundedSlab& rounded = a.rounded;
-  constexpr bool kOneGroup = kGroupsOf<kBits> == 1;
+  constexpr bool kOneGroup = F::kGroups == 1;
   const Vector scale = hn::Set(d, rounded.scale);
   const Vector sum =
       hn::Set(d, kOneGroup ? rounded.sums[0] + rounded.sums[1] : rounded.sums[kGroup]);
@@ -138,11 +146,12 @@ HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, cons
 }
 
 // Panels one after the other, and their bytes in order.
-template <int kBits, int kDigits, typename Sums>
+template <typename F, int kDigits, typename Sums>
 void multiply_by_digits(const RowByCodes& p) {
-  constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine + 1;  // of a slab
+  constexpr int kLines = F::kBits * kPanelColumns * kWordBytes / kCacheLine + 1;  // of a slab
   constexpr std::int64_t kBytesAhead = 4096;
   const BlockLayout layout(*p.type, kPanelColumns);
+  const auto table = table_of(*p.type, layout);
   const std::int64_t slabs = p.depth / kSlabDepth;
   const char* block = p.b;
   for (std::int64_t column = 0; column < p.columns; column += kPanelColumns) {
@@ -157,9 +166,9 @@ void multiply_by_digits(const RowByCodes& p) {
           for (int line = 0; line < kLines; ++line)
             __builtin_prefetch(slab + kBytesAhead + line * kCacheLine, 0, 2);
         const RowSlab& a = p.slabs[index];
-        add_group<kBits, kDigits, Sums, 0>(*p.type, layout, block, slab, a, totals[0]);
-        if constexpr (kGroupsOf<kBits> == 2)
-          add_group<kBits, kDigits, Sums, 1>(*p.type, layout, block, slab, a, totals[0]);
+        add_group<F, kDigits, Sums, 0>(*p.type, layout, table, block, slab, a, totals[0]);
+        if constexpr (F::kGroups == 2)
+          add_group<F, kDigits, Sums, 1>(*p.type, layout, table, block, slab, a, totals[0]);
         slab += layout.slab;
         if (--left > 0) continue;
         block = slab;
@@ -281,16 +290,16 @@ void multiply_by_floats(const RowByCodes& p) {
 }
 
 void multiply_row_by_codes(const RowByCodes& p) {
-  if (p.type->values != nullptr) return multiply_by_floats<true>(p);
-  with_bits(*p.type, [&](auto bits) {
-    if constexpr (bits == 8)
-      multiply_by_floats<false>(p);
+  with_form(*p.type, [&](auto form) {
+    using F = decltype(form);
+    if (p.digits == 1)
+      return with_sums<F>(
+          [&](auto sums) { multiply_by_digits<F, 1, typename decltype(sums)::type>(p); });
+    if constexpr (F::kTable || F::kFills)
+      multiply_by_floats<F::kTable>(p);
     else
-      with_sums([&](auto sums) {
-        using Sums = typename decltype(sums)::type;
-        p.digits == 1 ? multiply_by_digits<bits, 1, Sums>(p)
-                      : multiply_by_digits<bits, kRowDigits, Sums>(p);
-      });
+      with_sums<F>(
+          [&](auto sums) { multiply_by_digits<F, kRowDigits, typename decltype(sums)::type>(p); });
   });
 }
 
