@@ -20,9 +20,7 @@ struct CellAnswer {
   }
   void describe(auto& field) const {
     describe_place(field, place);
-    field("query", cell.query);
-    field("key", cell.key);
-    field("visible", cell.visible);
+    HEED_FIELDS(field, cell.query, cell.key, cell.visible);
     field("weight", static_cast<float>(cell.weight));
     field("score", seen(static_cast<float>(cell.score)));
     field("lse", seen(static_cast<float>(cell.lse)));
@@ -42,9 +40,7 @@ struct SweepAnswer {
   std::int64_t of = 0;
   void describe(auto& field) const {
     describe_place(field, place);
-    field("kept", kept);
-    field("rows", rows);
-    field("of", of);
+    HEED_FIELDS(field, kept, rows, of);
   }
 };
 
@@ -55,10 +51,7 @@ struct MarginalsAnswer {
   std::optional<std::int64_t> largest = {};  // in a saved page: weights stored per row
   void describe(auto& field) const {
     describe_place(field, place);
-    field("received", received);
-    field("keys_in_use", keys_in_use);
-    field("row_sum_error", row_sum_error);
-    field("largest", largest);
+    HEED_FIELDS(field, received, keys_in_use, row_sum_error, largest);
   }
 };
 

@@ -23,9 +23,7 @@ struct LateScoresAnswer {
 };
 
 void describe(auto& field, const WorstRow& row) {
-  field("row", row.row);
-  field("value", row.value);
-  field("key", row.key);
+  HEED_FIELDS(field, row.row, row.value, row.key);
   field("weight", row.key ? std::optional(row.weight) : std::nullopt);
 }
 
@@ -48,12 +46,8 @@ struct EvidenceAnswer {
     field("of_keys", evidence.is_of_keys ? std::optional(true) : std::nullopt);
     field("first_row", evidence.first_row);
     field("rows", Masked{evidence.rows});
-    field("counted", evidence.counted);
-    field("first_of_row", evidence.first_of_row);
-    field("profile_begin", evidence.profile_begin);
-    field("profile", evidence.profile);
-    field("worst", evidence.worst);
-    field("runner_up", runner_up);
+    HEED_FIELDS(field, evidence.counted, evidence.first_of_row, evidence.profile_begin,
+                evidence.profile, evidence.worst, runner_up);
   }
 };
 
@@ -80,20 +74,14 @@ struct ChangedHeadAnswer {
 struct AlignmentAnswer {
   std::vector<std::vector<std::int64_t>> pairs = {};  // begin and end in A, begin and end in B
   std::string said = {};                              // which parts do not align; empty: all do
-  void describe(auto& field) const {
-    field("pairs", pairs);
-    field("said", said);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, pairs, said); }
 };
 
 /// How much each head's weights differ between two sessions, the most changed head first.
 struct ChangesAnswer {
   std::int64_t rows = 0;  // number of compared rows
   std::vector<ChangedHeadAnswer> heads = {};
-  void describe(auto& field) const {
-    field("rows", rows);
-    field("heads", heads);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, rows, heads); }
 };
 
 }  // namespace heed

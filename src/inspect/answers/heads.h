@@ -33,17 +33,12 @@ struct AdjustedAnswer {
 struct SharesAnswer {
   PairShares shares = {};
   void describe(auto& field) const {
-    field("a_to_a", shares.a_to_a);
-    field("a_to_b", shares.a_to_b);
-    field("b_to_a", shares.b_to_a);
-    field("b_to_b", shares.b_to_b);
-    field("to_first", shares.to_first);
+    HEED_FIELDS(field, shares.a_to_a, shares.a_to_b, shares.b_to_a, shares.b_to_b, shares.to_first);
   }
 };
 
 void describe(auto& field, const SourceOrder& order) {
-  field("in_order", order.in_order);
-  field("peak", order.peak);
+  HEED_FIELDS(field, order.in_order, order.peak);
 }
 
 /// Additional scores of a pair or a cross-attention.
@@ -70,35 +65,21 @@ struct LayerHeadsAnswer {
   int layer = 0;
   std::vector<HeadAnswer> heads = {};
   std::optional<std::int64_t> done = {}, of = {};  // in a stream: finished layers, and all layers
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layer", layer);
-    field("heads", heads);
-    field("done", done);
-    field("of", of);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, layer, heads, done, of); }
 };
 
 struct HeadsAnswer {
   Stack stack = Stack::kSelf;
   std::int64_t done = 0, of = 0;
   std::vector<LayerHeadsAnswer> layers = {};
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("done", done);
-    field("of", of);
-    field("layers", layers);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, done, of, layers); }
 };
 
 struct ChosenAnswer {
   ChosenHead chosen = {};
   void describe(auto& field) const {
     describe_place(field, {chosen.stack, chosen.layer, chosen.head});
-    field("query", chosen.query);
-    field("key", chosen.key);
-    field("score", chosen.score);
-    field("reason", chosen.reason);
+    HEED_FIELDS(field, chosen.query, chosen.key, chosen.score, chosen.reason);
   }
 };
 
@@ -111,18 +92,14 @@ struct WordAnswer {
     field("id", id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
-    field("probability", probability);
-    field("logit", logit);
+    HEED_FIELDS(field, probability, logit);
   }
 };
 
 struct RestWordsAnswer {
   std::int64_t count = 0;
   float probability = 0;
-  void describe(auto& field) const {
-    field("count", count);
-    field("probability", probability);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, count, probability); }
 };
 
 struct NextAnswer {
@@ -131,13 +108,7 @@ struct NextAnswer {
   std::vector<WordAnswer> words = {};
   RestWordsAnswer rest = {};
   std::optional<bool> masked = {};  // the token at the position was masked
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("position", position);
-    field("words", words);
-    field("rest", rest);
-    field("masked", masked);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, position, words, rest, masked); }
 };
 
 }  // namespace heed

@@ -14,20 +14,13 @@ namespace heed {
 struct RestAnswer {
   std::int64_t count = 0;
   double weight = 0;
-  void describe(auto& field) const {
-    field("count", count);
-    field("weight", weight);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, count, weight); }
 };
 
-void describe(auto& field, const LookKey& weight) {
-  field("key", weight.key);
-  field("weight", weight.weight);
-}
+void describe(auto& field, const LookKey& weight) { HEED_FIELDS(field, weight.key, weight.weight); }
 
 void describe(auto& field, const LookQuery& weight) {
-  field("query", weight.query);
-  field("weight", weight.weight);
+  HEED_FIELDS(field, weight.query, weight.weight);
 }
 
 struct RowAnswer {
@@ -40,14 +33,7 @@ struct RowAnswer {
   RestAnswer rest = {};
   void describe(auto& field) const {
     describe_place(field, place);
-    field("query", query);
-    field("end", end);
-    field("entropy", entropy);
-    field("sum", sum);
-    field("largest", largest);
-    field("weights", weights);
-    field("edges", edges);
-    field("rest", rest);
+    HEED_FIELDS(field, query, end, entropy, sum, largest, weights, edges, rest);
   }
 };
 
@@ -61,13 +47,7 @@ struct ColumnAnswer {
   RestAnswer rest = {};
   void describe(auto& field) const {
     describe_place(field, place);
-    field("key", key);
-    field("end", end);
-    field("sum", sum);
-    field("largest", largest);
-    field("weights", weights);
-    field("edges", edges);
-    field("rest", rest);
+    HEED_FIELDS(field, key, end, sum, largest, weights, edges, rest);
   }
 };
 
@@ -76,21 +56,13 @@ struct EdgeRowAnswer {
   double entropy = 0;
   std::vector<LookKey> edges = {};
   RestAnswer rest = {};
-  void describe(auto& field) const {
-    field("query", query);
-    field("entropy", entropy);
-    field("edges", edges);
-    field("rest", rest);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, query, entropy, edges, rest); }
 };
 
 struct HeadEdgesAnswer {
   int head = 0;
   std::vector<EdgeRowAnswer> rows = {};
-  void describe(auto& field) const {
-    field("head", head);
-    field("rows", rows);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, head, rows); }
 };
 
 struct EdgesAnswer {
@@ -100,13 +72,7 @@ struct EdgesAnswer {
   std::int64_t at_most = 0, begin = 0, end = 0;
   std::vector<HeadEdgesAnswer> heads = {};
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layer", layer);
-    field("top_p", top_p);
-    field("at_most", at_most);
-    field("begin", begin);
-    field("end", end);
-    field("heads", heads);
+    HEED_FIELDS(field, stack, layer, top_p, at_most, begin, end, heads);
   }
 };
 

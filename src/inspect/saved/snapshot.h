@@ -21,13 +21,7 @@ struct HeldWeightsAnswer {
   std::string rests = {};             // f32 per row: the sum of the unlisted weights
   std::string keys = {}, codes = {};  // u16 per entry
   void describe(auto& field) const {
-    field("largest", largest);
-    field("counts", counts);
-    field("begins", begins);
-    field("ends", ends);
-    field("rests", rests);
-    field("keys", keys);
-    field("codes", codes);
+    HEED_FIELDS(field, largest, counts, begins, ends, rests, keys, codes);
   }
 };
 
@@ -39,16 +33,8 @@ struct HeldHeadAnswer {
   std::optional<std::string> overview = {};       // the whole matrix in one tile, if it is larger
   std::optional<HeldWeightsAnswer> weights = {};  // replaces scale, q and lse
   void describe(auto& field) const {
-    field("head", head);
-    field("group", group);
-    field("scale", scale);
-    field("q", q);
-    field("lse", lse);
-    field("received", received);
-    field("keys_in_use", keys_in_use);
-    field("row_sum_error", row_sum_error);
-    field("overview", overview);
-    field("weights", weights);
+    HEED_FIELDS(field, head, group, scale, q, lse, received, keys_in_use, row_sum_error, overview,
+                weights);
   }
 };
 
@@ -60,23 +46,14 @@ struct HeldLayerAnswer {
   std::map<std::string, std::string> keys = {};  // K by group
   std::vector<HeldHeadAnswer> heads = {};
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layer", layer);
-    field("dim", dim);
-    field("begins", begins);
-    field("ends", ends);
-    field("keys", keys);
-    field("heads", heads);
+    HEED_FIELDS(field, stack, layer, dim, begins, ends, keys, heads);
   }
 };
 
 /// One question about words or flows, with its answer.
 struct HeldAnswer {
   std::string question = {}, answer = {};
-  void describe(auto& field) const {
-    field("question", question);
-    field("answer", answer);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, question, answer); }
 };
 
 /// The thumbnails of heads that the file does not contain.
@@ -84,13 +61,7 @@ struct HeldAtlasAnswer {
   Stack stack = Stack::kSelf;
   std::int64_t block = 0, rows = 0, columns = 0;
   std::map<std::string, std::string> heads = {};  // by layer x heads + head
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("block", block);
-    field("rows", rows);
-    field("columns", columns);
-    field("heads", heads);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, block, rows, columns, heads); }
 };
 
 /// A file's content for one session.
@@ -102,12 +73,7 @@ struct HeldSessionAnswer {
   std::vector<HeldLayerAnswer> held = {};
   std::vector<HeldAtlasAnswer> atlas = {};
   void describe(auto& field) const {
-    field("session", session);
-    field("chosen", chosen);
-    field("scores", scores);
-    field("next", next);
-    field("held", held);
-    field("atlas", atlas);
+    HEED_FIELDS(field, session, chosen, scores, next, held, atlas);
   }
 };
 
@@ -118,8 +84,7 @@ struct SnapshotAnswer {
   std::map<std::string, std::string> answers = {};  // about words and flows (held_answers.h)
   std::optional<HeldSessionAnswer> edited = {};     // the other side of a comparison
   void describe(auto& field) const {
-    field("about", about);
-    field("view", view);
+    HEED_FIELDS(field, about, view);
     own.describe(field);
     field.list("answers", answers,
                [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
