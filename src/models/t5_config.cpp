@@ -227,7 +227,7 @@ std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
     stored.require(
         fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder.layers - 1),
         {read.width, read.decoder.inner});
-  auto model = std::make_unique<Seq2seq>(std::move(read));
+  auto model = empty_seq2seq(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }
