@@ -164,11 +164,9 @@ namespace {
 
 Json t5_training_config(const TrainingShape& shape) {
   if (shape.dropout > 0 || shape.attention_dropout > 0)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "train",
-          .argument = shape.dropout > 0 ? "dropout" : "attention_dropout",
-          .found = shape.dropout > 0 ? shape.dropout : shape.attention_dropout,
-          .expected = "0: it is not served for T5"});
+    fail("train", shape.dropout > 0 ? "dropout" : "attention_dropout",
+         shape.dropout > 0 ? shape.dropout : shape.attention_dropout, "0: it is not served for T5",
+         ErrorCode::kUnsupported);
   if (shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary)
     fail("train", "target_tokenizer",
          fmt::format("of {}", number_of(shape.target_vocabulary, "token")),

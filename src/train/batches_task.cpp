@@ -28,10 +28,7 @@ std::int64_t vocabulary_of(const TrainConfig& config, const Tokenizer* tokenizer
 }
 
 [[noreturn]] void refuse_batch(std::string_view place, std::string found, std::string expected) {
-  fail({.op = "train",
-        .argument = std::string(place),
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail("train", std::string(place), std::move(found), std::move(expected));
 }
 
 class BatchesTask : public Task {

@@ -140,11 +140,9 @@ class GeneratedTask : public Task {
             .expected =
                 fmt::format("{} (to generate \"{}\")", joined(tasks, " or "), config_.generate)});
     if (config_.block < longest())
-      fail({.op = "train",
-            .argument = "block",
-            .found = config_.block,
-            .expected = fmt::format("at least {} (\"{}\" of length {})", longest(),
-                                    config_.generate, length_of(config_))});
+      fail("train", "block", config_.block,
+           fmt::format("at least {} (\"{}\" of length {})", longest(), config_.generate,
+                       length_of(config_)));
   }
 
   TokenId token(std::int32_t word) const { return first_word_ + word; }

@@ -2,8 +2,8 @@
 // weights need no second copy.
 #pragma once
 
-#include "inspect/answers/cells.h"
 #include "inspect/answers/heads.h"
+#include "inspect/answers/rows.h"
 
 namespace heed {
 
