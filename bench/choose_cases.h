@@ -25,11 +25,8 @@ std::vector<Case> choose_cases(const std::vector<Case>& all,
     if (found == all.end()) {
       std::vector<std::string_view> known;
       for (const Case& one : all) known.push_back(one.name);
-      fail({.code = ErrorCode::kNotFound,
-            .op = "bench",
-            .argument = "case",
-            .found = fmt::format("'{}'", name),
-            .expected = fmt::format("one of {}", joined(known, ", "))});
+      fail("bench", "case", fmt::format("'{}'", name),
+           fmt::format("one of {}", joined(known, ", ")), ErrorCode::kNotFound);
     }
     chosen.push_back(*found);
   }

@@ -13,8 +13,8 @@
 #include "tensor/memory.h"
 #include "train/adamw.h"
 #include "train/initial_weights.h"
-#include "train/lm_task.h"
 #include "train/passes.h"
+#include "train/tasks.h"
 
 namespace heed {
 namespace {
@@ -54,11 +54,12 @@ class TimedRun {
  public:
   TimedRun(const TrainConfig& config, std::int64_t vocabulary)
       : config_(config),
-        task_(config, random_text(vocabulary, std::max<std::int64_t>(4 * tokens(), 4096))),
+        task_(make_lm_task(config,
+                           random_text(vocabulary, std::max<std::int64_t>(4 * tokens(), 4096)))),
         model_(make_model(model_config_json(config, {.vocabulary = vocabulary}), 1)),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_, {}),
-        passes_(config_, task_, *model_, parameters_, gradients_) {}
+        passes_(config_, *task_, *model_, parameters_, gradients_) {}
 
   std::int64_t tokens() const { return config_.batch * config_.accumulate * config_.block; }
   const Passes& passes() const { return passes_; }
@@ -79,7 +80,7 @@ class TimedRun {
 
  private:
   const TrainConfig& config_;
-  LmTask task_;
+  std::unique_ptr<Task> task_;
   std::unique_ptr<Model> model_;
   std::vector<Parameter*> parameters_;
   Gradients gradients_;

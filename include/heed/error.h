@@ -82,7 +82,8 @@ class Error : public std::runtime_error {
 /// Throws. Use it as `if (wrong) fail(...)`: the text is then only made on failure.
 [[noreturn]] void fail(ErrorParts parts);
 
-/// Throws kInvalidArgument; the parts are in reading order.
-[[noreturn]] void fail(Phrase op, Phrase argument, Phrase found, Phrase expected);
+/// The same; the parts are in reading order.
+[[noreturn]] void fail(Phrase op, Phrase argument, Phrase found, Phrase expected,
+                       ErrorCode code = ErrorCode::kInvalidArgument);
 
 }  // namespace heed

@@ -79,11 +79,8 @@ std::string known_names() {
 
 void check_known(const char* argument, const std::string& name) {
   if (is_known(name)) return;
-  fail({.code = ErrorCode::kNotFound,
-        .op = "attention",
-        .argument = argument,
-        .found = fmt::format("'{}'", name),
-        .expected = fmt::format("one of {}", known_names())});
+  fail("attention", argument, fmt::format("'{}'", name), fmt::format("one of {}", known_names()),
+       ErrorCode::kNotFound);
 }
 
 template <typename Results>

@@ -35,8 +35,9 @@ Error::Error(ErrorParts parts)
 
 void fail(ErrorParts parts) { throw Error(std::move(parts)); }
 
-void fail(Phrase op, Phrase argument, Phrase found, Phrase expected) {
-  fail({.op = std::move(op),
+void fail(Phrase op, Phrase argument, Phrase found, Phrase expected, ErrorCode code) {
+  fail({.code = code,
+        .op = std::move(op),
         .argument = std::move(argument),
         .found = std::move(found),
         .expected = std::move(expected)});

@@ -41,4 +41,12 @@ std::string_view nearest_name(std::span<const std::string_view> names, std::stri
   return nearest;
 }
 
+void fail_in(Phrase file, Phrase argument, Phrase found, Phrase expected, ErrorCode code) {
+  fail({.code = code,
+        .file = std::move(file),
+        .argument = std::move(argument),
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
 }  // namespace heed

@@ -61,6 +61,10 @@ inline std::string hundredths(double value) {
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
+/// Throws for a part of a file; the parts are in reading order.
+[[noreturn]] void fail_in(Phrase file, Phrase argument, Phrase found, Phrase expected,
+                          ErrorCode code = ErrorCode::kCorrupt);
+
 /// Runs `work`; if it throws an Error, `reword` changes its parts.
 template <typename Work, typename Reword>
 auto reworded(const Work& work, const Reword& reword) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wording.h"
 #include "io/gguf_header.h"
 
 namespace heed {
@@ -48,11 +49,7 @@ std::span<const std::byte> Gguf::bytes(const GgufTensor& tensor) const {
 }
 
 void Gguf::refuse(std::string_view key, Phrase found, Phrase expected, ErrorCode code) const {
-  fail({.code = code,
-        .file = path().string(),
-        .argument = key,
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail_in(path().string(), key, std::move(found), std::move(expected), code);
 }
 
 void Gguf::add_part(const fs::path& path) {
@@ -64,11 +61,7 @@ void Gguf::add_part(const fs::path& path) {
   for (auto& [name, tensor] : header.tensors) {
     tensor.part = part;
     if (!tensors_.emplace(name, tensor).second)
-      fail({.code = ErrorCode::kCorrupt,
-            .file = path.string(),
-            .argument = name,
-            .found = "a tensor that an earlier part holds too",
-            .expected = "each tensor once"});
+      fail_in(path.string(), name, "a tensor that an earlier part holds too", "each tensor once");
   }
 }
 

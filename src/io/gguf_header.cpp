@@ -233,11 +233,7 @@ class Parser {
     if (found == header_.metadata.end()) return kGgufAlignment;
     const auto value = found->second.as_unsigned();
     if (!value || *value == 0 || *value % 8 != 0 || *value > (1U << 30))
-      fail({.code = ErrorCode::kCorrupt,
-            .file = path_,
-            .argument = "general.alignment",
-            .found = found->second.brief(),
-            .expected = "a multiple of 8"});
+      fail_in(path_, "general.alignment", found->second.brief(), "a multiple of 8");
     return *value;
   }
 

@@ -1,10 +1,9 @@
-#include "io/gguf_types.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/wording.h"
+#include "io/gguf.h"
 
 namespace heed {
 namespace {

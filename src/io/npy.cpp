@@ -79,12 +79,7 @@ std::int64_t data_bytes(const NpyHeader& header, const std::filesystem::path& pa
     if (extent == 0) return 0;
     overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
   }
-  if (overflow)
-    fail({.code = ErrorCode::kCorrupt,
-          .file = path.string(),
-          .argument = "shape",
-          .found = to_string(header.shape),
-          .expected = "fewer bytes than 2^63"});
+  if (overflow) fail_in(path.string(), "shape", to_string(header.shape), "fewer bytes than 2^63");
   return bytes;
 }
 

@@ -106,10 +106,8 @@ std::string header_text(const std::filesystem::path& path,
   for (const NamedView* tensor : tensors) {
     const auto& [name, view] = *tensor;
     if (!names.insert(name).second)
-      fail({.file = path.string(),
-            .argument = "tensors",
-            .found = fmt::format("two called '{}'", name),
-            .expected = "names that differ"});
+      fail_in(path.string(), "tensors", fmt::format("two called '{}'", name), "names that differ",
+              ErrorCode::kInvalidArgument);
     const std::size_t begin = end;
     end += byte_count(view);
     header.add(name, {{"dtype", info(view.dtype()).safetensors_name},

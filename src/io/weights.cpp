@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/tensor_files.h"
 
@@ -33,7 +34,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
   return files;
 }
 
-[[noreturn]] void fail_in(const std::filesystem::path& path, ErrorCode code, Phrase found,
+[[noreturn]] void fail_of(const std::filesystem::path& path, ErrorCode code, Phrase found,
                           Phrase expected = {}) {
   fail({.code = code,
         .file = path.string(),
@@ -46,11 +47,11 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
   const bool pickled = std::filesystem::exists(folder / "pytorch_model.bin") ||
                        std::filesystem::exists(folder / "pytorch_model.bin.index.json");
   if (const auto link = folder / "model.safetensors"; std::filesystem::is_symlink(link))
-    fail_in(link, ErrorCode::kNotFound,
+    fail_of(link, ErrorCode::kNotFound,
             fmt::format("a link to {}, which does not exist",
                         std::filesystem::read_symlink(link).string()));
   if (!pickled)
-    fail_in(folder, ErrorCode::kNotFound,
+    fail_of(folder, ErrorCode::kNotFound,
             fmt::format("has neither model.safetensors nor {}", kIndex));
   fail({.code = ErrorCode::kUnsupported,
         .file = folder.string(),
@@ -93,7 +94,7 @@ void Weights::add(std::shared_ptr<const TensorFile> file) {
   for (const std::string& name : file->names()) {
     const auto [other, is_new] = file_indices_.emplace(name, files_.size());
     if (!is_new)
-      fail_in(file->path(), ErrorCode::kCorrupt,
+      fail_of(file->path(), ErrorCode::kCorrupt,
               fmt::format("holds tensor '{}', which {} holds too", name,
                           files_[other->second]->path().filename().string()));
   }
@@ -122,11 +123,11 @@ const TensorFile& Weights::file_of(const std::string& name) const {
   const auto found = file_indices_.find(stored_name(name));
   if (found != file_indices_.end()) return *files_[found->second];
   if (const auto promised = promised_.find(name); promised != promised_.end())
-    fail_in(folder_ / kIndex, ErrorCode::kCorrupt,
+    fail_of(folder_ / kIndex, ErrorCode::kCorrupt,
             fmt::format("says that tensor '{}' is in {}, which does not hold it", name,
                         promised->second));
   if (files_.size() > 1)
-    fail_in(folder_, ErrorCode::kNotFound,
+    fail_of(folder_, ErrorCode::kNotFound,
             fmt::format("none of the {} shards holds tensor '{}'", files_.size(), name));
   return *files_.front();  // whose error lists its tensors
 }
@@ -138,11 +139,8 @@ ConstView Weights::tensor(const std::string& name) const {
 void Weights::require(const std::string& name, const Shape& shape) const {
   const TensorKind stored = kind(name);
   const auto refuse = [&](const char* member, Phrase found, Phrase expected) {
-    fail({.code = ErrorCode::kCorrupt,
-          .file = file_of(name).path().string(),
-          .argument = fmt::format("{}.{}", name, member),
-          .found = std::move(found),
-          .expected = std::move(expected)});
+    fail_in(file_of(name).path().string(), fmt::format("{}.{}", name, member), std::move(found),
+            std::move(expected));
   };
   if (!(stored.shape == shape)) refuse("shape", to_string(stored.shape), to_string(shape));
   if (!is_floating(stored.dtype))

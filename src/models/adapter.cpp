@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/model.h"
 #include "tensor/text.h"
@@ -134,11 +135,8 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(std::string_view name, Phrase found, Phrase expected) const {
-    fail({.code = ErrorCode::kUnsupported,
-          .file = adapter_.path().string(),
-          .argument = std::string(name),
-          .found = std::move(found),
-          .expected = std::move(expected)});
+    fail_in(adapter_.path().string(), std::string(name), std::move(found), std::move(expected),
+            ErrorCode::kUnsupported);
   }
 
   void read(const std::string& name) {
@@ -266,11 +264,8 @@ fs::path base_model(const fs::path& folder) {
   if (!is_adapter(folder)) return folder;
   const std::string name = read_adapter_config(folder).base;
   const auto refuse = [&](Phrase found, Phrase expected) {
-    fail({.code = ErrorCode::kNotFound,
-          .file = (folder / "adapter_config.json").string(),
-          .argument = "base_model_name_or_path",
-          .found = std::move(found),
-          .expected = std::move(expected)});
+    fail_in((folder / "adapter_config.json").string(), "base_model_name_or_path", std::move(found),
+            std::move(expected), ErrorCode::kNotFound);
   };
   fs::path base = folder / name;
   if (!is_there(base)) {

@@ -93,11 +93,8 @@ const Head& head_of(const ClassifierConfig& config) {
   std::string known;
   for (const Head& head : kHeads | std::views::filter(serves))
     known += (known.empty() ? "" : ", ") + std::string(head.model_type);
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "classifier",
-        .argument = "model_type",
-        .found = fmt::format("'{}'", config.model_type),
-        .expected = "one of: " + known});
+  fail("classifier", "model_type", fmt::format("'{}'", config.model_type), "one of: " + known,
+       ErrorCode::kUnsupported);
 }
 
 Linear out_layer(const ClassifierConfig& config, std::int64_t width) {

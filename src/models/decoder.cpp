@@ -10,8 +10,11 @@
 #include "heed/generate.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/experts.h"
 #include "nn/residual.h"
-#include "ops/elementwise.h"
+#include "nn/rotation.h"
 
 namespace heed {
 namespace {
@@ -51,313 +54,336 @@ ModelInfo DecoderShape::info() const {
   return info;
 }
 
-Linear Decoder::linear(const std::string& name, std::int64_t in, std::int64_t out,
-                       bool bias) const {
-  return {name, {.in = in, .out = out, .layout = shape_.layout, .bias = bias}};
-}
+namespace {
 
-std::optional<Norm> Decoder::norm(const std::string& block, const char* name) const {
-  if (!is_given(name)) return {};
-  NormShape shape = shape_.norm;
-  shape.width = shape_.width;
-  return Norm(block + name, shape);
-}
-
-std::optional<Norm> Decoder::norm_inside(const std::string& block, const char* name) const {
-  if (shape_.branch_scale == 1) return norm(block, name);
-  return Norm("", {.width = shape_.width, .centred = false, .factor = shape_.branch_scale});
-}
-
-std::vector<Norm> Decoder::head_norms(const std::string& block, const char* name,
-                                      std::int64_t heads) const {
-  if (!is_given(name)) return {};
-  NormShape shape = shape_.head_norm;
-  if (shape.width == 0) shape.width = heads * shape_.head_dim;
-  if (shape_.head_norms == HeadNorms::kShared) return {Norm(block + name, shape)};
-  std::vector<Norm> norms;
-  for (std::int64_t head = 0; head < heads; ++head)
-    norms.emplace_back(fmt::format("{}{}.norms.{}", block, name, head), shape);
-  return norms;
-}
-
-Attention Decoder::make_attention(
-    int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
-  const auto& [s, names] = std::tie(shape_, shape_.names);
-  const std::string block = block_name(s, layer);
-  const DecoderLayer& own = s.of_layers[static_cast<std::size_t>(layer)];
-  const std::int64_t H = s.heads, G = s.kv_heads, D = s.head_dim, C = s.width;
-  const auto projection = [&](const char* name, std::int64_t heads) {
-    return linear(block + name, C, heads * D, s.qkv_bias);
-  };
-  AttentionParts parts{
-      .projections = is_given(names.qkv)
-                         ? fused_projection(projection(names.qkv, H + 2 * G))
-                         : separate_projections(projection(names.q, H), projection(names.k, G),
-                                                projection(names.v, G)),
-      .out = linear(block + names.out, H * D, C, s.out_bias),
-      .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
-      .dropout = dropout_of(s, layer, 0)};
-  parts.q_norms = head_norms(block, names.q_norm, H);
-  parts.k_norms = head_norms(block, names.k_norm, G);
-  if (is_given(names.sinks)) {
-    parts.sinks = std::make_shared<Parameter>();
-    parts.sinks->name = block + names.sinks;
-    parts.sinks->value = Tensor::empty({H});
-    parts.sinks->decays = false;
+class Decoder : public Model {
+ public:
+  /// Weights are not initialised.
+  explicit Decoder(DecoderShape shape)
+      : shape_(std::move(shape)),
+        info_(shape_.info()),
+        tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width_of_words()),
+        embedding_norm_(norm("", shape_.names.embedding_norm)),
+        project_in_(projection(shape_.names.project_in, shape_.word_width, shape_.width)),
+        project_out_(projection(shape_.names.project_out, shape_.width, shape_.word_width)),
+        dropout_{.rate = shape_.embedding_dropout, .site = 0},
+        norm_(norm("", shape_.names.last_norm)),
+        head_(make_head()) {
+    if (is_given(shape_.names.positions))
+      positions_.emplace(shape_.names.positions, shape_.positions + shape_.first_position,
+                         shape_.width);
+    std::vector<std::shared_ptr<const Rotation>> rotations;
+    for (const RopeScaling& scaling : shape_.rotations)
+      rotations.push_back(std::make_shared<const Rotation>(scaling));
+    for (int layer = 0; layer < shape_.layers; ++layer)
+      blocks_.push_back(make_block(layer, rotations));
+    if (shape_.experts.stacked || shape_.head_norms == HeadNorms::kStacked)
+      for (Parameter* parameter : parameters())
+        parameter->stacked = stacked_name(parameter->name).has_value();
   }
-  return {std::move(parts),
-          {.layer = layer,
-           .heads = H,
-           .kv_heads = G,
-           .head_dim = D,
-           .scale = own.scale,
-           .softcap = s.score_cap,
-           .dropout = s.attention_dropout,
-           .by_head = s.by_head,
-           .clip = s.clip,
-           .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
-           .rounds_slopes = s.rounds_alibi,
-           .mask = text_mask(s.causal, own.window)}};
-}
 
-FeedForward Decoder::make_feed_forward(int layer) const {
-  if (shape_.of_layers[static_cast<std::size_t>(layer)].has_experts)
-    return FeedForward(make_experts(layer));
-  return FeedForward(make_mlp(layer));
-}
-
-Mlp Decoder::make_mlp(int layer) const {
-  const DecoderNames& names = shape_.names;
-  const std::string block = block_name(shape_, layer);
-  const std::int64_t C = shape_.width, F = shape_.inner;
-  const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
-    return linear(block + name, in, out, shape_.mlp_bias);
-  };
-  MlpParts parts{.up = part(names.up, C, shape_.up_holds_gate ? 2 * F : F),
-                 .holds_gate = shape_.up_holds_gate,
-                 .activation = shape_.activation,
-                 .down = part(names.down, F, C),
-                 .dropout = dropout_of(shape_, layer, 1),
-                 .where = {.layer = layer}};
-  if (is_given(names.gate)) parts.gate.emplace(part(names.gate, C, F));
-  return Mlp(std::move(parts));
-}
-
-Experts Decoder::make_experts(int layer) const {
-  const DecoderNames& names = shape_.names;
-  const ExpertsShape& shape = shape_.experts;
-  const std::string block = block_name(shape_, layer);
-  const std::int64_t C = shape_.width;
-  const auto expert = [&](const std::string& prefix, std::int64_t inner) {
-    const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
-      return Linear(prefix + name,
-                    {.in = in, .out = out, .layout = shape.layout(), .bias = shape.bias});
-    };
-    const bool holds_gate = !is_given(names.expert_gate);
-    MlpParts parts{.up = part(names.expert_up, C, holds_gate ? 2 * inner : inner),
-                   .holds_gate = holds_gate,
-                   .alternates = holds_gate,
-                   .limit = shape.limit,
-                   .activation = shape_.activation,
-                   .down = part(names.expert_down, inner, C),
-                   .where = {.layer = layer}};
-    if (!holds_gate) parts.gate = part(names.expert_gate, C, inner);
-    return Mlp(std::move(parts));
-  };
-  ExpertsParts parts{.router = linear(block + names.router, C, shape.count, shape.bias),
-                     .chosen = shape.chosen,
-                     .sums_to_one = shape.sums_to_one};
-  for (std::int64_t i = 0; i < shape.count; ++i)
-    parts.experts.push_back(expert(expert_name(shape_, layer, i), shape.inner));
-  if (is_given(names.shared)) parts.shared = expert(block + names.shared, shape.shared_inner);
-  if (is_given(names.shared_gate))
-    parts.shared_gate = linear(block + names.shared_gate, C, 1, false);
-  return Experts(std::move(parts));
-}
-
-Decoder::Block Decoder::make_block(
-    int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
-  const DecoderNames& names = shape_.names;
-  const std::string block = block_name(shape_, layer);
-  Norms of_attention{.before = norm(block, names.attention_norm),
-                     .inside = norm_inside(block, names.attention_inside)};
-  Norms of_mlp{.before = norm(block, names.mlp_norm),
-               .inside = norm_inside(block, names.mlp_inside)};
-  if (shape_.norms_behind)
-    for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
-  if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
-    of_mlp.before = of_attention.before->shared();
-  return {{std::move(of_attention), make_attention(layer, rotations),
-           attention_names(Stack::kSelf, layer)},
-          {std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer)}};
-}
-
-std::optional<Linear> Decoder::make_head() const {
-  if (shape_.tied) return Linear(tokens_.table(), WeightLayout::kOutIn);
-  if (!shape_.has_words) return {};
-  return Linear(shape_.names.head, {.in = shape_.width_of_words(),
-                                    .out = shape_.vocabulary,
-                                    .layout = WeightLayout::kOutIn,
-                                    .bias = shape_.head_bias});
-}
-
-std::optional<Linear> Decoder::projection(const char* name, std::int64_t in,
-                                          std::int64_t out) const {
-  if (!is_given(name)) return {};
-  return linear(name, in, out, /*bias=*/false);
-}
-
-Decoder::Decoder(DecoderShape shape)
-    : shape_(std::move(shape)),
-      info_(shape_.info()),
-      tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width_of_words()),
-      embedding_norm_(norm("", shape_.names.embedding_norm)),
-      project_in_(projection(shape_.names.project_in, shape_.word_width, shape_.width)),
-      project_out_(projection(shape_.names.project_out, shape_.width, shape_.word_width)),
-      dropout_{.rate = shape_.embedding_dropout, .site = 0},
-      norm_(norm("", shape_.names.last_norm)),
-      head_(make_head()) {
-  if (is_given(shape_.names.positions))
-    positions_.emplace(shape_.names.positions, shape_.positions + shape_.first_position,
-                       shape_.width);
-  std::vector<std::shared_ptr<const Rotation>> rotations;
-  for (const RopeScaling& scaling : shape_.rotations)
-    rotations.push_back(std::make_shared<const Rotation>(scaling));
-  for (int layer = 0; layer < shape_.layers; ++layer)
-    blocks_.push_back(make_block(layer, rotations));
-  if (shape_.experts.stacked || shape_.head_norms == HeadNorms::kStacked)
-    for (Parameter* parameter : parameters())
-      parameter->stacked = stacked_name(parameter->name).has_value();
-}
-
-Tensor Decoder::position_ids(const Batch& batch, const Run& run) const {
-  return positions_of(batch.ids, run, {.count = shape_.positions, .first = shape_.first_position});
-}
-
-Tensor Decoder::states(const Batch& batch, Run& run) const {
-  check_pass(info_, batch, run);
-  check_dropout(info_, shape_.unserved_dropout_key, shape_.unserved_dropout, run);
-  const Shown show{run};
-  Tensor x = tokens_.forward(batch.ids);
-  if (project_in_) x = project_in_->forward(x, run);
-  if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
-  if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
-  if (embedding_norm_) x = embedding_norm_->forward(x, run);
-  x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
-  for (const auto& [attention, mlp] : blocks_) {
-    if (shape_.parallel)
-      x = mlp.beside(x, attention.forward(x.share(), run), run);
-    else
-      x = mlp.forward(attention.forward(std::move(x), run), run);
+  const ModelInfo& info() const override { return info_; }
+  Tensor forward(const Batch& batch, Run& run) const override {
+    const Tensor last = states(batch, run);
+    Tensor shown = head_ ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                   : project_out_ ? project_out_->forward(last, run)
+                                  : last.share();  // [B, T, C]
+    if (run.cache != nullptr)
+      run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
+    return shown;
   }
-  return show(TapKind::kFinal, norm_ ? norm_->forward(x, run) : std::move(x));
-}
 
-Tensor Decoder::forward(const Batch& batch, Run& run) const {
-  const Tensor last = states(batch, run);
-  Tensor shown = head_          ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
-                 : project_out_ ? project_out_->forward(last, run)
-                                : last.share();  // [B, T, C]
-  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
-  return shown;
-}
+  Tensor read_out(const Tensor& stream, Run& run) const override {
+    if (!head_) return Model::read_out(stream, run);  // throws
+    return logits(norm_ ? norm_->forward(stream, run) : stream.share(), run);
+  }
+  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                Gradients& gradients) const override {
+    check_saved(info_, run);
+    Tensor dlast = dlogits.share();
+    if (shape_.logit_cap > 0)
+      dlast = softcap_backward(run.saved->take(), shape_.logit_cap, dlogits);
+    if (shape_.logit_scale != 1) dlast = scaled(dlast.clone(), shape_.logit_scale);
+    if (head_) dlast = head_->backward(dlast, run, gradients);
+    if (project_out_) dlast = project_out_->backward(dlast, run, gradients);
+    states_backward(dlast, batch, run, gradients);
+  }
 
-Tensor Decoder::read_out(const Tensor& stream, Run& run) const {
-  if (!head_) return Model::read_out(stream, run);  // throws
-  return logits(norm_ ? norm_->forward(stream, run) : stream.share(), run);
-}
-
-Tensor Decoder::logits(const Tensor& last, Run& run) const {
-  if (!head_) return {};  // both callers have checked
-  Tensor logits =
-      logits_of(*head_, project_out_ ? project_out_->forward(last, run) : last.share(), run);
-  if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
-  if (shape_.logit_cap == 0) return logits;
-  logits = softcapped(std::move(logits), shape_.logit_cap);
-  if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its copy
-  return logits;
-}
-
-void Decoder::backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                       Gradients& gradients) const {
-  check_saved(info_, run);
-  Tensor dlast = dlogits.share();
-  if (shape_.logit_cap > 0) dlast = softcap_backward(run.saved->take(), shape_.logit_cap, dlogits);
-  if (shape_.logit_scale != 1) dlast = scaled(dlast.clone(), shape_.logit_scale);
-  if (head_) dlast = head_->backward(dlast, run, gradients);
-  if (project_out_) dlast = project_out_->backward(dlast, run, gradients);
-  states_backward(dlast, batch, run, gradients);
-}
-
-void Decoder::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                              Gradients& gradients) const {
-  check_saved(info_, run);
-  Tensor dx = norm_ ? norm_->backward(dstates, run, gradients) : dstates.share();
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-    const auto& [attention, mlp] = *block;
-    if (shape_.parallel) {
-      Tensor beside = mlp.beside_backward(dx, run, gradients);
-      dx = add(std::move(beside), attention.backward(dx, run, gradients));
-    } else {
-      dx = attention.backward(mlp.backward(dx, run, gradients), run, gradients);
+  Tensor states(const Batch& batch, Run& run) const override {
+    check_pass(info_, batch, run);
+    check_dropout(info_, shape_.unserved_dropout_key, shape_.unserved_dropout, run);
+    const Shown show{run};
+    Tensor x = tokens_.forward(batch.ids);
+    if (project_in_) x = project_in_->forward(x, run);
+    if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
+    if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
+    if (embedding_norm_) x = embedding_norm_->forward(x, run);
+    x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
+    for (const auto& [attention, mlp] : blocks_) {
+      if (shape_.parallel)
+        x = mlp.beside(x, attention.forward(x.share(), run), run);
+      else
+        x = mlp.forward(attention.forward(std::move(x), run), run);
     }
+    return show(TapKind::kFinal, norm_ ? norm_->forward(x, run) : std::move(x));
   }
-  dx = dropout_.backward(dx, run);
-  if (embedding_norm_) dx = embedding_norm_->backward(dx, run, gradients);
-  if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
-  if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
-  if (project_in_) dx = project_in_->backward(dx, run, gradients);
-  tokens_.backward(batch.ids, dx, gradients);
-}
 
-// Words that pass a projection are no parts of the stream.
-ModelParts Decoder::parts() const {
-  if (project_in_) return Model::parts();  // throws
-  StreamParts stream{.words = &tokens_,
-                     .word_scale = shape_.embedding_scale,
-                     .positions = positions_ ? &*positions_ : nullptr,
-                     .first_position = shape_.first_position,
-                     .branches = block_branches(blocks_)};
-  if (embedding_norm_) stream.embedded = embedding_norm_->numbers();
-  if (norm_) stream.last = norm_->numbers();
-  return {.streams = {std::move(stream)},
-          .words = head_ ? &*head_ : nullptr,
-          .words_scale = shape_.logit_scale,
-          .logit_cap = shape_.logit_cap};
-}
-
-std::vector<Parameter*> Decoder::parameters() {
-  std::vector<Parameter*> all;
-  tokens_.collect(all);
-  if (positions_) positions_->collect(all);
-  if (embedding_norm_) embedding_norm_->collect(all);
-  for (std::optional<Linear>* part : {&project_in_, &project_out_})
-    if (*part) (*part)->collect(all);
-  for (Block& block : blocks_) {
-    block.attention.collect(all);
-    block.mlp.collect(all);
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override {
+    check_saved(info_, run);
+    Tensor dx = norm_ ? norm_->backward(dstates, run, gradients) : dstates.share();
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      const auto& [attention, mlp] = *block;
+      if (shape_.parallel) {
+        Tensor beside = mlp.beside_backward(dx, run, gradients);
+        dx = add(std::move(beside), attention.backward(dx, run, gradients));
+      } else {
+        dx = attention.backward(mlp.backward(dx, run, gradients), run, gradients);
+      }
+    }
+    dx = dropout_.backward(dx, run);
+    if (embedding_norm_) dx = embedding_norm_->backward(dx, run, gradients);
+    if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
+    if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
+    if (project_in_) dx = project_in_->backward(dx, run, gradients);
+    tokens_.backward(batch.ids, dx, gradients);
   }
-  if (norm_) norm_->collect(all);
-  if (head_ && !shape_.tied) head_->collect(all);
-  return all;
-}
 
-void Decoder::initialise(std::uint64_t seed) {
-  const DecoderNames& names = shape_.names;
-  const auto writes = [&](std::string_view name) {
-    for (const char* part : {names.out, names.down})
-      if (name.ends_with(std::string(part) + ".weight")) return true;
-    return false;
+  std::vector<Parameter*> parameters() override {
+    std::vector<Parameter*> all;
+    tokens_.collect(all);
+    if (positions_) positions_->collect(all);
+    if (embedding_norm_) embedding_norm_->collect(all);
+    for (std::optional<Linear>* part : {&project_in_, &project_out_})
+      if (*part) (*part)->collect(all);
+    for (Block& block : blocks_) {
+      block.attention.collect(all);
+      block.mlp.collect(all);
+    }
+    if (norm_) norm_->collect(all);
+    if (head_ && !shape_.tied) head_->collect(all);
+    return all;
+  }
+
+  Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
+  // Words that pass a projection are no parts of the stream.
+  ModelParts parts() const override {
+    if (project_in_) return Model::parts();  // throws
+    StreamParts stream{.words = &tokens_,
+                       .word_scale = shape_.embedding_scale,
+                       .positions = positions_ ? &*positions_ : nullptr,
+                       .first_position = shape_.first_position,
+                       .branches = block_branches(blocks_)};
+    if (embedding_norm_) stream.embedded = embedding_norm_->numbers();
+    if (norm_) stream.last = norm_->numbers();
+    return {.streams = {std::move(stream)},
+            .words = head_ ? &*head_ : nullptr,
+            .words_scale = shape_.logit_scale,
+            .logit_cap = shape_.logit_cap};
+  }
+
+  std::string config_json() const override { return shape_.json; }
+
+  /// Normal with the shape's deviations, biases 0, norms' scales 1. Each parameter has a random
+  /// stream given by its name.
+  void initialise(std::uint64_t seed) {
+    const DecoderNames& names = shape_.names;
+    const auto writes = [&](std::string_view name) {
+      for (const char* part : {names.out, names.down})
+        if (name.ends_with(std::string(part) + ".weight")) return true;
+      return false;
+    };
+    heed::initialise(parameters(), {.seed = seed,
+                                    .deviation =
+                                        [&](std::string_view name) {
+                                          return writes(name)
+                                                     ? shape_.into_stream.value_or(shape_.deviation)
+                                                     : shape_.deviation;
+                                        },
+                                    .norm = static_cast<float>(1 - shape_.norm.offset)});
+  }
+
+ private:
+  struct Block {
+    Residual<Attention> attention;
+    Residual<FeedForward> mlp;
   };
-  heed::initialise(parameters(), {.seed = seed,
-                                  .deviation =
-                                      [&](std::string_view name) {
-                                        return writes(name)
-                                                   ? shape_.into_stream.value_or(shape_.deviation)
-                                                   : shape_.deviation;
-                                      },
-                                  .norm = static_cast<float>(1 - shape_.norm.offset)});
-}
+  Block make_block(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
+    const DecoderNames& names = shape_.names;
+    const std::string block = block_name(shape_, layer);
+    Norms of_attention{.before = norm(block, names.attention_norm),
+                       .inside = norm_inside(block, names.attention_inside)};
+    Norms of_mlp{.before = norm(block, names.mlp_norm),
+                 .inside = norm_inside(block, names.mlp_inside)};
+    if (shape_.norms_behind)
+      for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
+    if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
+      of_mlp.before = of_attention.before->shared();
+    return {{std::move(of_attention), make_attention(layer, rotations),
+             attention_names(Stack::kSelf, layer)},
+            {std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer)}};
+  }
+
+  Attention make_attention(int layer,
+                           std::span<const std::shared_ptr<const Rotation>> rotations) const {
+    const auto& [s, names] = std::tie(shape_, shape_.names);
+    const std::string block = block_name(s, layer);
+    const DecoderLayer& own = s.of_layers[static_cast<std::size_t>(layer)];
+    const std::int64_t H = s.heads, G = s.kv_heads, D = s.head_dim, C = s.width;
+    const auto projection = [&](const char* name, std::int64_t heads) {
+      return linear(block + name, C, heads * D, s.qkv_bias);
+    };
+    AttentionParts parts{
+        .projections = is_given(names.qkv)
+                           ? fused_projection(projection(names.qkv, H + 2 * G))
+                           : separate_projections(projection(names.q, H), projection(names.k, G),
+                                                  projection(names.v, G)),
+        .out = linear(block + names.out, H * D, C, s.out_bias),
+        .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
+        .dropout = dropout_of(s, layer, 0)};
+    parts.q_norms = head_norms(block, names.q_norm, H);
+    parts.k_norms = head_norms(block, names.k_norm, G);
+    if (is_given(names.sinks)) {
+      parts.sinks = std::make_shared<Parameter>();
+      parts.sinks->name = block + names.sinks;
+      parts.sinks->value = Tensor::empty({H});
+      parts.sinks->decays = false;
+    }
+    return {std::move(parts),
+            {.layer = layer,
+             .heads = H,
+             .kv_heads = G,
+             .head_dim = D,
+             .scale = own.scale,
+             .softcap = s.score_cap,
+             .dropout = s.attention_dropout,
+             .by_head = s.by_head,
+             .clip = s.clip,
+             .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
+             .rounds_slopes = s.rounds_alibi,
+             .mask = text_mask(s.causal, own.window)}};
+  }
+
+  FeedForward make_feed_forward(int layer) const {
+    if (shape_.of_layers[static_cast<std::size_t>(layer)].has_experts)
+      return FeedForward(make_experts(layer));
+    return FeedForward(make_mlp(layer));
+  }
+  Mlp make_mlp(int layer) const {
+    const DecoderNames& names = shape_.names;
+    const std::string block = block_name(shape_, layer);
+    const std::int64_t C = shape_.width, F = shape_.inner;
+    const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
+      return linear(block + name, in, out, shape_.mlp_bias);
+    };
+    MlpParts parts{.up = part(names.up, C, shape_.up_holds_gate ? 2 * F : F),
+                   .holds_gate = shape_.up_holds_gate,
+                   .activation = shape_.activation,
+                   .down = part(names.down, F, C),
+                   .dropout = dropout_of(shape_, layer, 1),
+                   .where = {.layer = layer}};
+    if (is_given(names.gate)) parts.gate.emplace(part(names.gate, C, F));
+    return Mlp(std::move(parts));
+  }
+
+  Experts make_experts(int layer) const {
+    const DecoderNames& names = shape_.names;
+    const ExpertsShape& shape = shape_.experts;
+    const std::string block = block_name(shape_, layer);
+    const std::int64_t C = shape_.width;
+    const auto expert = [&](const std::string& prefix, std::int64_t inner) {
+      const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
+        return Linear(prefix + name,
+                      {.in = in, .out = out, .layout = shape.layout(), .bias = shape.bias});
+      };
+      const bool holds_gate = !is_given(names.expert_gate);
+      MlpParts parts{.up = part(names.expert_up, C, holds_gate ? 2 * inner : inner),
+                     .holds_gate = holds_gate,
+                     .alternates = holds_gate,
+                     .limit = shape.limit,
+                     .activation = shape_.activation,
+                     .down = part(names.expert_down, inner, C),
+                     .where = {.layer = layer}};
+      if (!holds_gate) parts.gate = part(names.expert_gate, C, inner);
+      return Mlp(std::move(parts));
+    };
+    ExpertsParts parts{.router = linear(block + names.router, C, shape.count, shape.bias),
+                       .chosen = shape.chosen,
+                       .sums_to_one = shape.sums_to_one};
+    for (std::int64_t i = 0; i < shape.count; ++i)
+      parts.experts.push_back(expert(expert_name(shape_, layer, i), shape.inner));
+    if (is_given(names.shared)) parts.shared = expert(block + names.shared, shape.shared_inner);
+    if (is_given(names.shared_gate))
+      parts.shared_gate = linear(block + names.shared_gate, C, 1, false);
+    return Experts(std::move(parts));
+  }
+
+  std::optional<Norm> norm(const std::string& block, const char* name) const {
+    if (!is_given(name)) return {};
+    NormShape shape = shape_.norm;
+    shape.width = shape_.width;
+    return Norm(block + name, shape);
+  }
+  std::vector<Norm> head_norms(const std::string& block, const char* name,
+                               std::int64_t heads) const {
+    if (!is_given(name)) return {};
+    NormShape shape = shape_.head_norm;
+    if (shape.width == 0) shape.width = heads * shape_.head_dim;
+    if (shape_.head_norms == HeadNorms::kShared) return {Norm(block + name, shape)};
+    std::vector<Norm> norms;
+    for (std::int64_t head = 0; head < heads; ++head)
+      norms.emplace_back(fmt::format("{}{}.norms.{}", block, name, head), shape);
+    return norms;
+  }
+
+  std::optional<Norm> norm_inside(const std::string& block, const char* name) const {
+    if (shape_.branch_scale == 1) return norm(block, name);
+    return Norm("", {.width = shape_.width, .centred = false, .factor = shape_.branch_scale});
+  }
+  Linear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const {
+    return {name, {.in = in, .out = out, .layout = shape_.layout, .bias = bias}};
+  }
+  std::optional<Linear> make_head() const {
+    if (shape_.tied) return Linear(tokens_.table(), WeightLayout::kOutIn);
+    if (!shape_.has_words) return {};
+    return Linear(shape_.names.head, {.in = shape_.width_of_words(),
+                                      .out = shape_.vocabulary,
+                                      .layout = WeightLayout::kOutIn,
+                                      .bias = shape_.head_bias});
+  }
+
+  std::optional<Linear> projection(const char* name, std::int64_t in, std::int64_t out) const {
+    if (!is_given(name)) return {};
+    return linear(name, in, out, /*bias=*/false);
+  }
+  Tensor position_ids(const Batch& batch, const Run& run) const {
+    return positions_of(batch.ids, run,
+                        {.count = shape_.positions, .first = shape_.first_position});
+  }
+  Tensor logits(const Tensor& last, Run& run) const {
+    if (!head_) return {};  // both callers have checked
+    Tensor logits =
+        logits_of(*head_, project_out_ ? project_out_->forward(last, run) : last.share(), run);
+    if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
+    if (shape_.logit_cap == 0) return logits;
+    logits = softcapped(std::move(logits), shape_.logit_cap);
+    if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its copy
+    return logits;
+  }
+
+  DecoderShape shape_;
+  ModelInfo info_;
+  Embedding tokens_;
+  std::optional<Embedding> positions_;
+  std::optional<Norm> embedding_norm_;
+  std::optional<Linear> project_in_, project_out_;
+  DropoutLayer dropout_;
+  std::vector<Block> blocks_;
+  std::optional<Norm> norm_;
+  std::optional<Linear> head_;  // none: the model has no vocabulary
+};
+
+}  // namespace
 
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {
   auto model = std::make_unique<Decoder>(std::move(shape));

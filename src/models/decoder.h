@@ -17,10 +17,9 @@
 #include "models/rope_config.h"
 #include "models/stored_weights.h"
 #include "models/training_config.h"
-#include "nn/attention.h"
-#include "nn/embedding.h"
-#include "nn/experts.h"
-#include "nn/residual.h"
+#include "nn/norm.h"
+#include "nn/rope_scaling.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 
@@ -201,61 +200,6 @@ Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys)
 inline Json plain_training_config(const TrainingShape& shape) {
   return usual_training_config(shape, {});
 }
-
-class Decoder : public Model {
- public:
-  /// Weights are not initialised.
-  explicit Decoder(DecoderShape shape);
-
-  const ModelInfo& info() const override { return info_; }
-  Tensor forward(const Batch& batch, Run& run) const override;
-  Tensor read_out(const Tensor& stream, Run& run) const override;
-  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                Gradients& gradients) const override;
-  Tensor states(const Batch& batch, Run& run) const override;
-  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                       Gradients& gradients) const override;
-  std::vector<Parameter*> parameters() override;
-  Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
-  ModelParts parts() const override;
-  std::string config_json() const override { return shape_.json; }
-
-  /// Normal with the shape's deviations, biases 0, norms' scales 1. Each parameter has a random
-  /// stream given by its name.
-  void initialise(std::uint64_t seed);
-
- private:
-  struct Block {
-    Residual<Attention> attention;
-    Residual<FeedForward> mlp;
-  };
-  Block make_block(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const;
-  Attention make_attention(int layer,
-                           std::span<const std::shared_ptr<const Rotation>> rotations) const;
-  FeedForward make_feed_forward(int layer) const;
-  Mlp make_mlp(int layer) const;
-  Experts make_experts(int layer) const;
-  std::optional<Norm> norm(const std::string& block, const char* name) const;
-  std::vector<Norm> head_norms(const std::string& block, const char* name,
-                               std::int64_t heads) const;
-  std::optional<Norm> norm_inside(const std::string& block, const char* name) const;
-  Linear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const;
-  std::optional<Linear> make_head() const;
-  std::optional<Linear> projection(const char* name, std::int64_t in, std::int64_t out) const;
-  Tensor position_ids(const Batch& batch, const Run& run) const;
-  Tensor logits(const Tensor& last, Run& run) const;
-
-  DecoderShape shape_;
-  ModelInfo info_;
-  Embedding tokens_;
-  std::optional<Embedding> positions_;
-  std::optional<Norm> embedding_norm_;
-  std::optional<Linear> project_in_, project_out_;
-  DropoutLayer dropout_;
-  std::vector<Block> blocks_;
-  std::optional<Norm> norm_;
-  std::optional<Linear> head_;  // none: the model has no vocabulary
-};
 
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed);
 std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,

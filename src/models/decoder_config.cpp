@@ -80,11 +80,8 @@ void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shap
 
 Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys) {
   if (shape.dropout > 0 && keys.dropouts.empty())
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "train",
-          .argument = "dropout",
-          .found = shape.dropout,
-          .expected = fmt::format("0: {} has none", shape.model_type)});
+    fail("train", "dropout", shape.dropout, fmt::format("0: {} has none", shape.model_type),
+         ErrorCode::kUnsupported);
   const Json end = json_of_ids(shape.end_tokens);
   Json json = {{"model_type", shape.model_type},
                {"vocab_size", shape.vocabulary},

@@ -7,21 +7,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heed/model.h"
 #include "models/config.h"
 #include "models/text_pass.h"
-#include "nn/attention.h"
-#include "nn/bias.h"
-#include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/mlp.h"
 #include "nn/norm.h"
 #include "nn/position_bias.h"
-#include "nn/residual.h"
-#include "nn/rotation.h"
+#include "nn/rope_scaling.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 
@@ -91,58 +87,36 @@ struct EncoderShape {
   ModelInfo info() const;
 };
 
-class Encoder : public Model {
- public:
-  /// Weights are not initialised.
-  explicit Encoder(EncoderShape shape);
+/// A model whose weights are not initialised.
+std::unique_ptr<Model> empty_encoder(EncoderShape shape);
 
-  const ModelInfo& info() const override { return info_; }
-  Tensor forward(const Batch& batch, Run& run) const override;
-  Tensor read_out(const Tensor& stream, Run& run) const override;
-  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                Gradients& gradients) const override;
-  Tensor states(const Batch& batch, Run& run) const override;
-  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                       Gradients& gradients) const override;
-  std::vector<Parameter*> parameters() override;
-  ModelParts parts() const override;
-  Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
-  std::string config_json() const override { return shape_.json; }
-
- private:
-  struct Block {
-    Residual<Attention> attention;
-    Residual<Mlp> mlp;
-    bool is_first;  // of the blocks that share its parameters
-  };
-  struct Head {
-    Linear transform;
-    Norm norm;
-    Linear words;
-    std::optional<Bias> bias;
-  };
-  Norm norm(const std::string& name, std::int64_t width) const;
-  AttentionParts attention_parts(const EncoderLayer& layer,
-                                 std::span<const std::shared_ptr<const Rotation>> rotations) const;
-  MlpParts mlp_parts(const EncoderLayer& layer) const;
-  Norms norms(const EncoderLayer& layer, const char* name) const;
-  Block make_block(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const;
-  Head make_head() const;
-  Tensor logits(const Head& head, const Tensor& last, Run& run) const;
-  Tensor types_of(const Batch& batch) const;
-
-  EncoderShape shape_;
-  ModelInfo info_;
-  Embedding words_;
-  std::optional<Embedding> positions_;
-  std::optional<Embedding> types_;
-  Norm embedding_norm_;
-  DropoutLayer dropout_;
-  std::optional<Linear> projection_;
-  std::shared_ptr<PositionBias> distances_;
-  std::vector<Block> blocks_;
-  std::optional<Norm> last_norm_;
-  std::optional<Head> head_;
+/// A `model_type`: names of its tensors, keys of its config.json, and transformers' defaults for
+/// absent keys. A null key does not exist, so its default applies.
+struct EncoderKin {
+  std::string_view model_type;
+  const char *title, *architecture;
+  EncoderNames names = {};
+  const char* layers_key = "num_hidden_layers";
+  const char* heads_key = "num_attention_heads";
+  const char* width_key = "hidden_size";
+  const char* inner_key = "intermediate_size";
+  const char* activation_key = "hidden_act";
+  const char* dropout_key = "hidden_dropout_prob";
+  const char* attention_dropout_key = "attention_probs_dropout_prob";
+  const char* epsilon_key = "layer_norm_eps";
+  const char* types_key = "type_vocab_size";
+  const char* embedded_key = nullptr;  // width of the embeddings; null: the model's width
+  std::int64_t layers = 12, heads = 12, width = 768, inner = 3072, vocabulary = 30522;
+  std::int64_t positions = 512, types = 2;
+  const char* activation = "gelu";
+  double epsilon = 1e-12, dropout = 0.1;
+  bool counts_past_padding = false;     // positions begin in the row after the padding's
+  std::int64_t padding = -1;            // the padding id for that; -1: pad_token_id
+  const EncoderNames* older = nullptr;  // of files that fuse tensors which are separate in `names`
+  /// Reads the family's other settings; may be null.
+  void (*more)(const Config& config, EncoderShape& shape) = nullptr;
 };
+
+std::span<const EncoderKin> all_encoder_kin();
 
 }  // namespace heed

@@ -5,7 +5,7 @@
 
 #include "io/tensor_files.h"
 #include "models/classifier.h"
-#include "models/encoder_kin.h"
+#include "models/encoder.h"
 #include "models/family.h"
 #include "models/parts.h"
 #include "models/stored_weights.h"
@@ -132,7 +132,7 @@ std::unique_ptr<Model> make_encoder(const Config& config, std::uint64_t seed) {
   EncoderShape read = read_encoder(config);
   read.masked_token_head = !classifier_config(config);
   const double deviation = read.deviation;
-  auto model = std::make_unique<Encoder>(std::move(read));
+  auto model = empty_encoder(std::move(read));
   initialise(model->parameters(),
              {.seed = seed, .deviation = [=](std::string_view) { return deviation; }});
   return model;
@@ -189,7 +189,7 @@ std::unique_ptr<Model> load_encoder(const Config& config, const Weights& weights
   if (read.masked_token_head) untie_if_different(read, config, weights, reading);
   const StoredWeights stored(weights, encoder_spelling(read));
   require_encoder_sizes(read, stored);
-  auto model = std::make_unique<Encoder>(std::move(read));
+  auto model = empty_encoder(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }

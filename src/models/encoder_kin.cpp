@@ -1,4 +1,4 @@
-#include "models/encoder_kin.h"
+#include "models/encoder.h"
 
 #include <fmt/format.h>
 

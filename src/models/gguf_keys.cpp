@@ -11,17 +11,14 @@
 #include <vector>
 
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {
 
 void GgufKeys::refuse(std::string_view key, Phrase found, Phrase expected, ErrorCode code) const {
-  fail({.code = code,
-        .file = content_.file,
-        .argument = key,
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail_in(content_.file, key, std::move(found), std::move(expected), code);
 }
 
 std::int64_t GgufKeys::count(std::string_view key) const {

@@ -22,11 +22,7 @@ namespace {
 using Type = SentencePieceModel::Type;
 
 [[noreturn]] void refuse_tokenizer(Phrase found, Phrase expected) {
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "gguf",
-        .argument = "the tokenizer",
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail("gguf", "the tokenizer", std::move(found), std::move(expected), ErrorCode::kUnsupported);
 }
 
 /// The lists of a GGUF file, from the content of a tokenizer.json.

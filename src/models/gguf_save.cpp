@@ -81,11 +81,8 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
       continue;
     }
     if (stored.empty())
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "gguf",
-            .argument = parameter->name,
-            .found = "a tensor that GGUF has no name for",
-            .expected = "those of the architecture alone"});
+      fail("gguf", parameter->name, "a tensor that GGUF has no name for",
+           "those of the architecture alone", ErrorCode::kUnsupported);
     for (const auto& [name, change, rows] : stored) {
       Tensor value = rows_of(stored_as(parameter->value, change, model.info()), rows);
       if (stacked_name(parameter->name))

@@ -41,11 +41,7 @@ void Model::states_backward(const Tensor& /*dstates*/, const Batch& /*batch*/, R
 }
 
 Tensor Model::read_out(const Tensor& /*stream*/, Run& /*run*/) const {
-  fail({.code = ErrorCode::kUnsupported,
-        .op = info().family,
-        .argument = "stream",
-        .found = "given",
-        .expected = "none: the model has no words"});
+  fail(info().family, "stream", "given", "none: the model has no words", ErrorCode::kUnsupported);
 }
 
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,

@@ -63,14 +63,13 @@ void require_in_vocabulary(std::string_view op, const Tokenizer& tokenizer,
                            std::span<const TokenId> ids, std::int64_t vocabulary) {
   const auto outside = std::ranges::find_if(ids, [&](TokenId id) { return id >= vocabulary; });
   if (outside == ids.end()) return;
-  fail({.code = ErrorCode::kCorrupt,
-        .op = std::string(op),
-        .argument = fmt::format("token '{}' of the text", displayable(tokenizer.piece(*outside))),
-        .found = fmt::format("{} in the tokenizer", *outside),
-        .expected = fmt::format("0 to {}: the tokenizer has {}, the model's vocabulary {}, "
-                                "so they do not belong together",
-                                vocabulary - 1, number_of(tokenizer.vocabulary_size(), "token"),
-                                vocabulary)});
+  fail(std::string(op),
+       fmt::format("token '{}' of the text", displayable(tokenizer.piece(*outside))),
+       fmt::format("{} in the tokenizer", *outside),
+       fmt::format("0 to {}: the tokenizer has {}, the model's vocabulary {}, "
+                   "so they do not belong together",
+                   vocabulary - 1, number_of(tokenizer.vocabulary_size(), "token"), vocabulary),
+       ErrorCode::kCorrupt);
 }
 
 std::string tokenizer_config_json(const Tokenizer& tokenizer, bool has_types) {

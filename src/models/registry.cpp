@@ -44,11 +44,9 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
   std::map<std::string, std::vector<Tensor>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     if (parameter->packed)
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "save_model",
-            .argument = parameter->name,
-            .found = "packed",
-            .expected = "plain weights: a model that was packed to run cannot be saved"});
+      fail("save_model", parameter->name, "packed",
+           "plain weights: a model that was packed to run cannot be saved",
+           ErrorCode::kUnsupported);
     const auto part = stacked_name(parameter->name);
     if (parameter->stacked && part) {
       stacks[without_ending(*part)].push_back(parameter->value.share());
@@ -235,10 +233,7 @@ LoadedClassifier load_classifier(const fs::path& folder) {
 void save_model(const fs::path& folder, const Model& model, const Tokenizer* tokenizer,
                 DType dtype) {
   if (!is_floating(dtype) || dtype == DType::kF64)
-    fail({.op = "save_model",
-          .argument = "dtype",
-          .found = name(dtype),
-          .expected = "f32, f16 or bf16"});
+    fail("save_model", "dtype", name(dtype), "f32, f16 or bf16");
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed)

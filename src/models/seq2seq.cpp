@@ -8,8 +8,11 @@
 #include "heed/generate.h"
 #include "models/family.h"
 #include "models/parts.h"
+#include "nn/attention.h"
+#include "nn/bias.h"
+#include "nn/linear.h"
+#include "nn/mlp.h"
 #include "nn/residual.h"
-#include "ops/elementwise.h"
 
 namespace heed {
 namespace {
@@ -157,230 +160,268 @@ ModelInfo Seq2seqShape::info() const {
   return info;
 }
 
-Seq2seq::Side Seq2seq::make_side(Stack stack) const {
-  const Seq2seqNames& names = shape_.names;
-  const bool encodes = stack != Stack::kDecoder;
-  const Seq2seqShape::Side& numbers = encodes ? shape_.encoder : shape_.decoder;
-  const std::string name = name_of(shape_, stack);
-  Side side{.stack = stack,
-            .words = shared_ ? Embedding(shared_->table())
-                             : Embedding(name + names.words, numbers.vocabulary, shape_.width),
-            .positions = {},
-            .embedding_norm = {},
-            .dropout = {.rate = shape_.dropout, .site = encodes ? 0U : 1U},
-            .distances = make_distances(shape_, stack, numbers),
-            .layers = {},
-            .norm = {}};
-  if (is_given(names.positions))
-    side.positions.emplace(name + names.positions, shape_.rows.count + shape_.rows.first,
-                           shape_.width);
-  if (is_given(names.embedding_norm))
-    side.embedding_norm = norm_of(shape_, name + names.embedding_norm);
-  if (is_given(names.last_norm)) side.norm = norm_of(shape_, name + names.last_norm);
-  for (int layer = 0; layer < numbers.layers; ++layer) {
-    LayerParts parts(shape_, stack, layer);
-    std::shared_ptr<const PositionBias> distances;
-    if (!side.distances.empty()) distances = side.distances[shape_.own_distances ? layer : 0];
-    auto attention = parts.attention(std::move(distances));
-    std::optional<Residual<Attention>> cross;
-    if (!encodes) cross.emplace(parts.cross());
-    side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
+namespace {
+
+class Seq2seq : public Model {
+ public:
+  /// Weights are not initialised.
+  explicit Seq2seq(Seq2seqShape shape)
+      : shape_(std::move(shape)),
+        info_(shape_.info()),
+        shared_(shape_.shared_words
+                    ? std::optional(
+                          Embedding(shape_.names.shared, shape_.encoder.vocabulary, shape_.width))
+                    : std::nullopt),
+        encoder_(make_side(shape_.has_decoder ? Stack::kEncoder : Stack::kSelf)) {
+    if (shape_.has_decoder) decoder_.emplace(make_side(Stack::kDecoder));
+    if (!decoder_ || !shape_.has_words) return;
+    const std::int64_t words = shape_.decoder.vocabulary;
+    if (shape_.tied)
+      head_.emplace(decoder_->words.table(), WeightLayout::kOutIn);
+    else
+      head_.emplace(shape_.names.head,
+                    LinearShape{.in = shape_.width, .out = words, .bias = false});
+    if (is_given(shape_.names.logit_bias)) bias_.emplace(shape_.names.logit_bias, Shape{1, words});
   }
-  return side;
-}
 
-Seq2seq::Seq2seq(Seq2seqShape shape)
-    : shape_(std::move(shape)),
-      info_(shape_.info()),
-      shared_(shape_.shared_words
-                  ? std::optional(
-                        Embedding(shape_.names.shared, shape_.encoder.vocabulary, shape_.width))
-                  : std::nullopt),
-      encoder_(make_side(shape_.has_decoder ? Stack::kEncoder : Stack::kSelf)) {
-  if (shape_.has_decoder) decoder_.emplace(make_side(Stack::kDecoder));
-  if (!decoder_ || !shape_.has_words) return;
-  const std::int64_t words = shape_.decoder.vocabulary;
-  if (shape_.tied)
-    head_.emplace(decoder_->words.table(), WeightLayout::kOutIn);
-  else
-    head_.emplace(shape_.names.head, LinearShape{.in = shape_.width, .out = words, .bias = false});
-  if (is_given(shape_.names.logit_bias)) bias_.emplace(shape_.names.logit_bias, Shape{1, words});
-}
+  const ModelInfo& info() const override { return info_; }
+  Tensor forward(const Batch& batch, Run& run) const override {
+    if (!decoder_) return wanted_rows(states(batch, run), run);
+    check(batch, run);
+    Tensor last = decode(*decoder_, batch, run);
+    Tensor given = head_ ? Shown{run, Stack::kDecoder}(TapKind::kLogits, logits(*head_, last, run))
+                         : wanted_rows(std::move(last), run);  // [B, T or 1, V], or of C
+    if (run.cache != nullptr)
+      run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
+    return given;
+  }
 
-void Seq2seq::check(const Batch& batch, const Run& run) const {
-  check_pass(info_, batch, run);
-  for (const auto& [key, share] : shape_.unserved) check_dropout(info_, key, share, run);
-}
-
-Tensor Seq2seq::embed(const Side& side, const ConstView& ids, Run& run) const {
-  const Shown show{run, side.stack};
-  Tensor x = side.words.forward(ids);
-  const DType dtype = x.dtype();
-  if (shape_.word_scale != 1) x = scaled(std::move(x), shape_.word_scale);
-  const Tensor positions = positions_of(ids, run, shape_.rows);
-  if (side.positions)
-    x = add(std::move(x), side.positions->forward(positions));
-  else if (shape_.sinusoids)
-    x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, dtype));
-  if (side.embedding_norm) x = side.embedding_norm->forward(x, run);
-  return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
-}
-
-Tensor Seq2seq::encode(const ConstView& ids, Run& run) const {
-  const Shown show{run, encoder_.stack};
-  Tensor x = embed(encoder_, ids, run);  // [B, S, C]
-  for (const Layer& layer : encoder_.layers)
-    x = layer.mlp.forward(layer.attention.forward(std::move(x), run), run);
-  if (encoder_.norm) x = encoder_.norm->forward(x, run);
-  return show(TapKind::kFinal, std::move(x));
-}
-
-// The states after the decoder's last layer and norm [B, T, C].
-Tensor Seq2seq::decode(const Side& decoder, const Batch& batch, Run& run) const {
-  const Shown show{run, Stack::kDecoder};
-  Source source{.states = {}, .lengths = source_lengths(batch)};
-  if (batch.source.given()) {
+  Tensor read_out(const Tensor& stream, Run& run) const override {
+    if (!head_ || !decoder_) return Model::read_out(stream, run);  // throws
+    return logits(*head_, decoder_->norm ? decoder_->norm->forward(stream, run) : stream.share(),
+                  run);
+  }
+  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                Gradients& gradients) const override {
+    if (!decoder_) return states_backward(dlogits, batch, run, gradients);
+    check_saved(info_, run);
+    if (bias_) bias_->backward(dlogits, gradients);
+    Tensor dx = head_ ? head_->backward(dlogits, run, gradients) : dlogits.share();
+    if (head_ && shape_.head_scale != 1) dx = scaled(std::move(dx), shape_.head_scale);
+    if (decoder_->norm) dx = decoder_->norm->backward(dx, run, gradients);
+    const Source source{.states = {}, .lengths = source_lengths(batch)};
+    Tensor dstates =
+        Tensor::zeros({batch.source.dim(0), batch.source.dim(1), shape_.width}, dx.dtype());
+    for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
+      const Layer& layer = *at;
+      dx = layer.mlp.backward(dx, run, gradients);
+      if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
+      dx = layer.attention.backward(dx, run, gradients);
+    }
+    embed_backward(*decoder_, dx, batch.ids, run, gradients);
     Run reading = source_run(batch, run);
-    source.states = encode(batch.source, reading);
+    encode_backward(dstates, batch.source, reading, gradients);
   }
-  Tensor x = embed(decoder, batch.ids, run);  // [B, T, C]
-  for (const Layer& layer : decoder.layers) {
-    x = layer.attention.forward(std::move(x), run);
-    if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
-    x = layer.mlp.forward(std::move(x), run);
+
+  Tensor states(const Batch& batch, Run& run) const override {
+    if (decoder_) return Model::states(batch, run);  // throws
+    check(batch, run);
+    return encode(batch.ids, run);
   }
-  if (decoder.norm) x = decoder.norm->forward(x, run);
-  return show(TapKind::kFinal, std::move(x));
-}
-
-Tensor Seq2seq::logits(const Linear& head, const Tensor& last, Run& run) const {
-  const Tensor read =
-      shape_.head_scale == 1 ? last.share() : scaled(last.clone(), shape_.head_scale);
-  Tensor logits = logits_of(head, read, run);
-  return bias_ ? bias_->forward(std::move(logits)) : std::move(logits);
-}
-
-Tensor Seq2seq::states(const Batch& batch, Run& run) const {
-  if (decoder_) return Model::states(batch, run);  // throws
-  check(batch, run);
-  return encode(batch.ids, run);
-}
-
-Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
-  if (!decoder_) return wanted_rows(states(batch, run), run);
-  check(batch, run);
-  Tensor last = decode(*decoder_, batch, run);
-  Tensor given = head_ ? Shown{run, Stack::kDecoder}(TapKind::kLogits, logits(*head_, last, run))
-                       : wanted_rows(std::move(last), run);  // [B, T or 1, V], or of C
-  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
-  return given;
-}
-
-Tensor Seq2seq::read_out(const Tensor& stream, Run& run) const {
-  if (!head_ || !decoder_) return Model::read_out(stream, run);  // throws
-  return logits(*head_, decoder_->norm ? decoder_->norm->forward(stream, run) : stream.share(),
-                run);
-}
-
-void Seq2seq::embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
-                             Gradients& gradients) const {
-  Tensor dsum = side.dropout.backward(dx, run);
-  if (side.embedding_norm) dsum = side.embedding_norm->backward(dsum, run, gradients);
-  if (side.positions)
-    side.positions->backward(positions_of(ids, run, shape_.rows), dsum, gradients);
-  side.words.backward(ids, scaled(dsum.clone(), shape_.word_scale), gradients);
-}
-
-void Seq2seq::encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
-                              Gradients& gradients) const {
-  Tensor dx = encoder_.norm ? encoder_.norm->backward(dstates, run, gradients) : dstates.share();
-  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer)
-    dx = layer->attention.backward(layer->mlp.backward(dx, run, gradients), run, gradients);
-  embed_backward(encoder_, dx, ids, run, gradients);
-}
-
-void Seq2seq::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                              Gradients& gradients) const {
-  if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // throws
-  check_saved(info_, run);
-  encode_backward(dstates, batch.ids, run, gradients);
-}
-
-void Seq2seq::backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                       Gradients& gradients) const {
-  if (!decoder_) return states_backward(dlogits, batch, run, gradients);
-  check_saved(info_, run);
-  if (bias_) bias_->backward(dlogits, gradients);
-  Tensor dx = head_ ? head_->backward(dlogits, run, gradients) : dlogits.share();
-  if (head_ && shape_.head_scale != 1) dx = scaled(std::move(dx), shape_.head_scale);
-  if (decoder_->norm) dx = decoder_->norm->backward(dx, run, gradients);
-  const Source source{.states = {}, .lengths = source_lengths(batch)};
-  Tensor dstates =
-      Tensor::zeros({batch.source.dim(0), batch.source.dim(1), shape_.width}, dx.dtype());
-  for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
-    const Layer& layer = *at;
-    dx = layer.mlp.backward(dx, run, gradients);
-    if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
-    dx = layer.attention.backward(dx, run, gradients);
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override {
+    if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // throws
+    check_saved(info_, run);
+    encode_backward(dstates, batch.ids, run, gradients);
   }
-  embed_backward(*decoder_, dx, batch.ids, run, gradients);
-  Run reading = source_run(batch, run);
-  encode_backward(dstates, batch.source, reading, gradients);
-}
-
-void Seq2seq::Side::collect(std::vector<Parameter*>& into) {
-  if (positions) positions->collect(into);
-  if (embedding_norm) embedding_norm->collect(into);
-  for (const auto& bias : distances) bias->collect(into);
-  for (Layer& layer : layers) {
-    layer.attention.collect(into);
-    if (layer.cross) layer.cross->collect(into);
-    layer.mlp.collect(into);
+  std::vector<Parameter*> parameters() override {
+    std::vector<Parameter*> all;
+    if (shared_) shared_->collect(all);
+    for (Side* side : {&encoder_, decoder_ ? &*decoder_ : nullptr})
+      if (side != nullptr) {
+        if (!shared_) side->words.collect(all);
+        side->collect(all);
+      }
+    if (head_ && !shape_.tied) head_->collect(all);
+    if (bias_) bias_->collect(all);
+    return all;
   }
-  if (norm) norm->collect(into);
-}
 
-ModelParts Seq2seq::parts() const {
-  const auto stream = [&](const Side& side) {
-    StreamParts parts{.stack = side.stack,
-                      .words = &side.words,
-                      .word_scale = shape_.word_scale,
-                      .positions = side.positions ? &*side.positions : nullptr,
-                      .first_position = shape_.rows.first,
-                      .pad = shape_.rows.pad};
-    if (side.embedding_norm) parts.embedded = side.embedding_norm->numbers();
-    for (const Layer& layer : side.layers) {
-      const auto index = static_cast<int>(&layer - side.layers.data());
-      parts.branches.push_back(branch_parts(layer.attention, side.stack, index));
-      if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
-      parts.branches.push_back(branch_parts(layer.mlp, side.stack, index));
-    }
-    if (side.norm) parts.last = side.norm->numbers();
+  ModelParts parts() const override {
+    const auto stream = [&](const Side& side) {
+      StreamParts parts{.stack = side.stack,
+                        .words = &side.words,
+                        .word_scale = shape_.word_scale,
+                        .positions = side.positions ? &*side.positions : nullptr,
+                        .first_position = shape_.rows.first,
+                        .pad = shape_.rows.pad};
+      if (side.embedding_norm) parts.embedded = side.embedding_norm->numbers();
+      for (const Layer& layer : side.layers) {
+        const auto index = static_cast<int>(&layer - side.layers.data());
+        parts.branches.push_back(branch_parts(layer.attention, side.stack, index));
+        if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
+        parts.branches.push_back(branch_parts(layer.mlp, side.stack, index));
+      }
+      if (side.norm) parts.last = side.norm->numbers();
+      return parts;
+    };
+    ModelParts parts{.streams = {stream(encoder_)},
+                     .words = head_ ? &*head_ : nullptr,
+                     .words_scale = shape_.head_scale};
+    if (decoder_) parts.streams.push_back(stream(*decoder_));
     return parts;
-  };
-  ModelParts parts{.streams = {stream(encoder_)},
-                   .words = head_ ? &*head_ : nullptr,
-                   .words_scale = shape_.head_scale};
-  if (decoder_) parts.streams.push_back(stream(*decoder_));
-  return parts;
-}
+  }
 
-std::vector<Parameter*> Seq2seq::parameters() {
-  std::vector<Parameter*> all;
-  if (shared_) shared_->collect(all);
-  for (Side* side : {&encoder_, decoder_ ? &*decoder_ : nullptr})
-    if (side != nullptr) {
-      if (!shared_) side->words.collect(all);
-      side->collect(all);
+  std::string config_json() const override { return shape_.json; }
+
+ private:
+  struct Layer {
+    Residual<Attention> attention;
+    std::optional<Residual<Attention>> cross;  // decoder only
+    Residual<Mlp> mlp;
+  };
+  // The common parts of encoder and decoder.
+  struct Side {
+    Stack stack;
+    Embedding words;
+    std::optional<Embedding> positions;
+    std::optional<Norm> embedding_norm;
+    DropoutLayer dropout;
+    std::vector<std::shared_ptr<PositionBias>> distances;
+    std::vector<Layer> layers;
+    std::optional<Norm> norm;
+
+    void collect(std::vector<Parameter*>& into) {
+      if (positions) positions->collect(into);
+      if (embedding_norm) embedding_norm->collect(into);
+      for (const auto& bias : distances) bias->collect(into);
+      for (Layer& layer : layers) {
+        layer.attention.collect(into);
+        if (layer.cross) layer.cross->collect(into);
+        layer.mlp.collect(into);
+      }
+      if (norm) norm->collect(into);
     }
-  if (head_ && !shape_.tied) head_->collect(all);
-  if (bias_) bias_->collect(all);
-  return all;
+  };
+  Side make_side(Stack stack) const {
+    const Seq2seqNames& names = shape_.names;
+    const bool encodes = stack != Stack::kDecoder;
+    const Seq2seqShape::Side& numbers = encodes ? shape_.encoder : shape_.decoder;
+    const std::string name = name_of(shape_, stack);
+    Side side{.stack = stack,
+              .words = shared_ ? Embedding(shared_->table())
+                               : Embedding(name + names.words, numbers.vocabulary, shape_.width),
+              .positions = {},
+              .embedding_norm = {},
+              .dropout = {.rate = shape_.dropout, .site = encodes ? 0U : 1U},
+              .distances = make_distances(shape_, stack, numbers),
+              .layers = {},
+              .norm = {}};
+    if (is_given(names.positions))
+      side.positions.emplace(name + names.positions, shape_.rows.count + shape_.rows.first,
+                             shape_.width);
+    if (is_given(names.embedding_norm))
+      side.embedding_norm = norm_of(shape_, name + names.embedding_norm);
+    if (is_given(names.last_norm)) side.norm = norm_of(shape_, name + names.last_norm);
+    for (int layer = 0; layer < numbers.layers; ++layer) {
+      LayerParts parts(shape_, stack, layer);
+      std::shared_ptr<const PositionBias> distances;
+      if (!side.distances.empty()) distances = side.distances[shape_.own_distances ? layer : 0];
+      auto attention = parts.attention(std::move(distances));
+      std::optional<Residual<Attention>> cross;
+      if (!encodes) cross.emplace(parts.cross());
+      side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
+    }
+    return side;
+  }
+
+  Tensor embed(const Side& side, const ConstView& ids, Run& run) const {
+    const Shown show{run, side.stack};
+    Tensor x = side.words.forward(ids);
+    const DType dtype = x.dtype();
+    if (shape_.word_scale != 1) x = scaled(std::move(x), shape_.word_scale);
+    const Tensor positions = positions_of(ids, run, shape_.rows);
+    if (side.positions)
+      x = add(std::move(x), side.positions->forward(positions));
+    else if (shape_.sinusoids)
+      x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, dtype));
+    if (side.embedding_norm) x = side.embedding_norm->forward(x, run);
+    return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
+  }
+
+  void embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
+                      Gradients& gradients) const {
+    Tensor dsum = side.dropout.backward(dx, run);
+    if (side.embedding_norm) dsum = side.embedding_norm->backward(dsum, run, gradients);
+    if (side.positions)
+      side.positions->backward(positions_of(ids, run, shape_.rows), dsum, gradients);
+    side.words.backward(ids, scaled(dsum.clone(), shape_.word_scale), gradients);
+  }
+
+  Tensor encode(const ConstView& ids, Run& run) const {
+    const Shown show{run, encoder_.stack};
+    Tensor x = embed(encoder_, ids, run);  // [B, S, C]
+    for (const Layer& layer : encoder_.layers)
+      x = layer.mlp.forward(layer.attention.forward(std::move(x), run), run);
+    if (encoder_.norm) x = encoder_.norm->forward(x, run);
+    return show(TapKind::kFinal, std::move(x));
+  }
+
+  void encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
+                       Gradients& gradients) const {
+    Tensor dx = encoder_.norm ? encoder_.norm->backward(dstates, run, gradients) : dstates.share();
+    for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer)
+      dx = layer->attention.backward(layer->mlp.backward(dx, run, gradients), run, gradients);
+    embed_backward(encoder_, dx, ids, run, gradients);
+  }
+
+  // The states after the decoder's last layer and norm [B, T, C].
+  Tensor decode(const Side& decoder, const Batch& batch, Run& run) const {
+    const Shown show{run, Stack::kDecoder};
+    Source source{.states = {}, .lengths = source_lengths(batch)};
+    if (batch.source.given()) {
+      Run reading = source_run(batch, run);
+      source.states = encode(batch.source, reading);
+    }
+    Tensor x = embed(decoder, batch.ids, run);  // [B, T, C]
+    for (const Layer& layer : decoder.layers) {
+      x = layer.attention.forward(std::move(x), run);
+      if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
+      x = layer.mlp.forward(std::move(x), run);
+    }
+    if (decoder.norm) x = decoder.norm->forward(x, run);
+    return show(TapKind::kFinal, std::move(x));
+  }
+
+  Tensor logits(const Linear& head, const Tensor& last, Run& run) const {
+    const Tensor read =
+        shape_.head_scale == 1 ? last.share() : scaled(last.clone(), shape_.head_scale);
+    Tensor logits = logits_of(head, read, run);
+    return bias_ ? bias_->forward(std::move(logits)) : std::move(logits);
+  }
+  void check(const Batch& batch, const Run& run) const {
+    check_pass(info_, batch, run);
+    for (const auto& [key, share] : shape_.unserved) check_dropout(info_, key, share, run);
+  }
+
+  Seq2seqShape shape_;
+  ModelInfo info_;
+  std::optional<Embedding> shared_;
+  Side encoder_;
+  std::optional<Side> decoder_;
+  std::optional<Linear> head_;
+  std::optional<Bias> bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> empty_seq2seq(Seq2seqShape shape) {
+  return std::make_unique<Seq2seq>(std::move(shape));
 }
 
 std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed) {
   const std::function<double(std::string_view)> deviation = shape.deviation;
-  auto model = std::make_unique<Seq2seq>(std::move(shape));
+  auto model = empty_seq2seq(std::move(shape));
   initialise(model->parameters(), {.seed = seed, .deviation = deviation});
   return model;
 }

@@ -15,14 +15,10 @@
 #include "heed/model.h"
 #include "models/config.h"
 #include "models/text_pass.h"
-#include "nn/attention.h"
-#include "nn/bias.h"
 #include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/mlp.h"
 #include "nn/norm.h"
 #include "nn/position_bias.h"
-#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 
@@ -94,65 +90,11 @@ struct Seq2seqShape {
   ModelInfo info() const;
 };
 
-class Seq2seq : public Model {
- public:
-  /// Weights are not initialised.
-  explicit Seq2seq(Seq2seqShape shape);
-
-  const ModelInfo& info() const override { return info_; }
-  Tensor forward(const Batch& batch, Run& run) const override;
-  Tensor read_out(const Tensor& stream, Run& run) const override;
-  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                Gradients& gradients) const override;
-  Tensor states(const Batch& batch, Run& run) const override;  // for an encoder alone
-  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                       Gradients& gradients) const override;
-  std::vector<Parameter*> parameters() override;
-  ModelParts parts() const override;
-  std::string config_json() const override { return shape_.json; }
-
- private:
-  struct Layer {
-    Residual<Attention> attention;
-    std::optional<Residual<Attention>> cross;  // decoder only
-    Residual<Mlp> mlp;
-  };
-  // The common parts of encoder and decoder.
-  struct Side {
-    Stack stack;
-    Embedding words;
-    std::optional<Embedding> positions;
-    std::optional<Norm> embedding_norm;
-    DropoutLayer dropout;
-    std::vector<std::shared_ptr<PositionBias>> distances;
-    std::vector<Layer> layers;
-    std::optional<Norm> norm;
-
-    void collect(std::vector<Parameter*>& into);
-  };
-  Side make_side(Stack stack) const;
-  Tensor embed(const Side& side, const ConstView& ids, Run& run) const;
-  void embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
-                      Gradients& gradients) const;
-  Tensor encode(const ConstView& ids, Run& run) const;
-  void encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
-                       Gradients& gradients) const;
-  Tensor decode(const Side& decoder, const Batch& batch, Run& run) const;
-  Tensor logits(const Linear& head, const Tensor& last, Run& run) const;
-  void check(const Batch& batch, const Run& run) const;
-
-  Seq2seqShape shape_;
-  ModelInfo info_;
-  std::optional<Embedding> shared_;
-  Side encoder_;
-  std::optional<Side> decoder_;
-  std::optional<Linear> head_;
-  std::optional<Bias> bias_;
-};
-
 /// Reads the configuration of T5 and related models.
 Seq2seqShape read_t5(const Config& config);
 
+/// A model whose weights are not initialised.
+std::unique_ptr<Model> empty_seq2seq(Seq2seqShape shape);
 std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed);
 
 }  // namespace heed

@@ -307,7 +307,7 @@ std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights
     stored.require("model.shared.weight", {read.encoder.vocabulary, read.width});
   require("encoder", read.encoder);
   require("decoder", read.decoder);
-  auto model = std::make_unique<Seq2seq>(std::move(read));
+  auto model = empty_seq2seq(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }

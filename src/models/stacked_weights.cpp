@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/tensor_files.h"
 #include "models/stored_weights.h"
@@ -96,11 +97,7 @@ BlockRows StoredWeights::read_blocks(const StackedName& part, const Shape& shape
   const ConstView codes = weights_.tensor(part.name), scales = weights_.tensor(scale_name);
   const Shape due = {codes.dim(0), shape[1], shape[0] / 32, 16};
   const auto refuse = [&](const std::string& name, const ConstView& found, const Shape& expected) {
-    fail({.code = ErrorCode::kCorrupt,
-          .file = weights_.file(name).string(),
-          .argument = name,
-          .found = to_string(found),
-          .expected = to_string(DType::kU8, expected)});
+    fail_in(weights_.file(name).string(), name, to_string(found), to_string(DType::kU8, expected));
   };
   if (codes.dtype() != DType::kU8 || codes.shape() != due || shape[0] % 32 != 0)
     refuse(part.name, codes, due);
@@ -125,11 +122,8 @@ Shape StoredWeights::require_part(const StackedName& part, const Shape& own) con
   std::vector<std::int64_t> whole = {weights_.kind(part.name).shape[0]};
   for (int axis = 0; axis < own.rank(); ++axis) whole.push_back(own[axis]);
   if (part.index >= whole[0])
-    fail({.code = ErrorCode::kCorrupt,
-          .file = weights_.file(part.name).string(),
-          .argument = part.name,
-          .found = fmt::format("{} parts", whole[0]),
-          .expected = fmt::format("at least {}", part.index + 1)});
+    fail_in(weights_.file(part.name).string(), part.name, fmt::format("{} parts", whole[0]),
+            fmt::format("at least {}", part.index + 1));
   if (!part.has_blocks()) weights_.require(part.name, Shape(whole));
   return Shape(whole);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "nn/parameter.h"
 #include "ops/packed_matrix.h"
@@ -67,11 +68,8 @@ bool StoredWeights::differ(const std::string& copy, const std::string& original)
 void StoredWeights::require_copy(const std::string& copy, const std::string& original) const {
   if (!differ(copy, original)) return;
   const std::string stored = stored_name(copy);
-  fail({.code = ErrorCode::kUnsupported,
-        .file = weights_.file(stored).string(),
-        .argument = stored,
-        .found = "other numbers than " + stored_name(original),
-        .expected = "the same: config.json ties them (tie_word_embeddings)"});
+  fail_in(weights_.file(stored).string(), stored, "other numbers than " + stored_name(original),
+          "the same: config.json ties them (tie_word_embeddings)", ErrorCode::kUnsupported);
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {
@@ -166,11 +164,8 @@ void StoredWeights::check_rest(const std::set<std::string>& used, const Reading&
                          return name.find(part) != std::string::npos;
                        });
     if (!known)
-      fail({.code = ErrorCode::kUnsupported,
-            .file = weights_.file(name).string(),
-            .argument = name,
-            .found = "a tensor that the model does not have",
-            .expected = "its parameters alone"});
+      fail_in(weights_.file(name).string(), name, "a tensor that the model does not have",
+              "its parameters alone", ErrorCode::kUnsupported);
     if (reading.unread != nullptr) reading.unread->push_back(name);
   }
 }

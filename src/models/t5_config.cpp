@@ -164,11 +164,9 @@ namespace {
 
 Json t5_training_config(const TrainingShape& shape) {
   if (shape.dropout > 0 || shape.attention_dropout > 0)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "train",
-          .argument = shape.dropout > 0 ? "dropout" : "attention_dropout",
-          .found = shape.dropout > 0 ? shape.dropout : shape.attention_dropout,
-          .expected = "0: it is not served for T5"});
+    fail("train", shape.dropout > 0 ? "dropout" : "attention_dropout",
+         shape.dropout > 0 ? shape.dropout : shape.attention_dropout, "0: it is not served for T5",
+         ErrorCode::kUnsupported);
   if (shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary)
     fail("train", "target_tokenizer",
          fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
@@ -227,7 +225,7 @@ std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
     stored.require(
         fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder.layers - 1),
         {read.width, read.decoder.inner});
-  auto model = std::make_unique<Seq2seq>(std::move(read));
+  auto model = empty_seq2seq(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }

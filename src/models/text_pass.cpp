@@ -141,11 +141,8 @@ void check_pass(const ModelInfo& info, const Batch& batch, const Run& run) {
 
 void check_dropout(const ModelInfo& info, const char* key, double share, const Run& run) {
   if (run.dropout_seed && share > 0)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = info.family,
-          .argument = key,
-          .found = share,
-          .expected = "0: dropout of attention weights is not served in training yet"});
+    fail(info.family, key, share, "0: dropout of attention weights is not served in training yet",
+         ErrorCode::kUnsupported);
 }
 
 void check_saved(const ModelInfo& info, const Run& run) {

@@ -176,12 +176,10 @@ Tensor Attention::go_on_from_cache(AttentionArgs& args, const Standing& standing
   args.extents = cache.extents(counts);
   if (!parts_.rotation || !parts_.rotation->depends_on_length()) return {};
   if (cache.options().form != KvForm::kContiguous || cache.options().dtype == DType::kI8)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "attention",
-          .argument = "run.cache",
-          .found = "a ring, pages or i8",
-          .expected = "contiguous keys of a floating type: positions scaled by the text's length "
-                      "turn keys anew"});
+    fail("attention", "run.cache", "a ring, pages or i8",
+         "contiguous keys of a floating type: positions scaled by the text's length "
+         "turn keys anew",
+         ErrorCode::kUnsupported);
   const std::int64_t longest = *std::ranges::max_element(standing.length);
   Tensor turned = Tensor::converted(args.keys.k.slice(2, 0, longest), args.q.dtype());
   parts_.rotation->turn(turned,
@@ -244,11 +242,8 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
 BiasByDistance Attention::bias_of(const AttentionArgs& args, const Run& run) const {
   if (!parts_.bias && !shape_.rounds_slopes) return {};
   if (run.cache != nullptr && run.cache->options().form != KvForm::kContiguous)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "attention",
-          .argument = "run.cache",
-          .found = "a ring or pages",
-          .expected = "contiguous keys: scores have a bias by position"});
+    fail("attention", "run.cache", "a ring or pages",
+         "contiguous keys: scores have a bias by position", ErrorCode::kUnsupported);
   const std::int64_t queries = args.q.dim(2), keys = args.keys.k.dim(2);
   if (!parts_.bias)
     return rounded_alibi(shape_.slopes, shape_.scale, {args.q.dim(0), shape_.heads, queries, keys});

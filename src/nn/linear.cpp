@@ -47,11 +47,9 @@ Linear::Linear(std::shared_ptr<Parameter> weight, WeightLayout layout)
 
 ConstView Linear::in_out() const {
   if (weight_->packed)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "linear",
-          .argument = weight_->name,
-          .found = "packed",
-          .expected = "a plain weight: a model that was loaded to run has no gradients"});
+    fail("linear", weight_->name, "packed",
+         "a plain weight: a model that was loaded to run has no gradients",
+         ErrorCode::kUnsupported);
   const ConstView weight = weight_->value;
   return layout_ == WeightLayout::kInOut ? weight : weight.permute({1, 0});
 }

@@ -43,11 +43,9 @@ DType dtype_of(std::int64_t number, const std::string& path) {
   const auto* const type = std::ranges::find(kElementTypes, number, &ElementType::number);
   if (type != std::end(kElementTypes)) return type->dtype;
   const bool named = number >= 0 && number < static_cast<std::int64_t>(kTypeNames.size());
-  fail({.code = ErrorCode::kUnsupported,
-        .file = path,
-        .argument = "data_type",
-        .found = named ? Phrase(kTypeNames[static_cast<std::size_t>(number)]) : Phrase(number),
-        .expected = "a type that heed has"});
+  fail_in(path, "data_type",
+          named ? Phrase(kTypeNames[static_cast<std::size_t>(number)]) : Phrase(number),
+          "a type that heed has", ErrorCode::kUnsupported);
 }
 
 // float_data and double_data: fixed width, packed or single.
@@ -91,18 +89,10 @@ TensorMessage read_message(const ProtobufSource& source) {
 
 Shape shape_of(const TensorMessage& message, const std::string& path) {
   if (message.dims.size() > kMaxRank)
-    fail({.code = ErrorCode::kUnsupported,
-          .file = path,
-          .argument = "dims",
-          .found = number_of(message.dims.size(), "dimension"),
-          .expected = fmt::format("at most {}", kMaxRank)});
+    fail_in(path, "dims", number_of(message.dims.size(), "dimension"),
+            fmt::format("at most {}", kMaxRank), ErrorCode::kUnsupported);
   for (const std::int64_t dim : message.dims)
-    if (dim < 0)
-      fail({.code = ErrorCode::kCorrupt,
-            .file = path,
-            .argument = "dims",
-            .found = dim,
-            .expected = "0 or more"});
+    if (dim < 0) fail_in(path, "dims", dim, "0 or more");
   return Shape(message.dims);
 }
 
@@ -130,11 +120,8 @@ Tensor read_tensor(const std::filesystem::path& path) {
   const Shape shape = shape_of(message, source.path);
   const std::span<const std::byte> data = message.raw.value_or(message.listed);
   if (wanted_bytes(shape, dtype) != static_cast<std::int64_t>(data.size()))
-    fail({.code = ErrorCode::kCorrupt,
-          .file = source.path,
-          .argument = "raw_data",
-          .found = number_of(data.size(), "byte"),
-          .expected = fmt::format("those of {}", to_string(dtype, shape))});
+    fail_in(source.path, "raw_data", number_of(data.size(), "byte"),
+            fmt::format("those of {}", to_string(dtype, shape)));
   Tensor tensor = Tensor::empty(shape, dtype);
   if (!data.empty()) std::memcpy(tensor.view().raw(), data.data(), data.size());
   return tensor;

@@ -281,11 +281,8 @@ LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate) {
   check(args);
   if (args.rule != UpdateRule::kSum)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "linear_attention",
-          .argument = "rule",
-          .found = "not the sum rule",
-          .expected = "the sum rule, which alone has gradients"});
+    fail("linear_attention", "rule", "not the sum rule", "the sum rule, which alone has gradients",
+         ErrorCode::kUnsupported);
   check_operand("dout", dout, args.q.dtype());
   check_shape("dout", dout, {args.q.dim(0), args.q.dim(1), args.q.dim(2), args.v.dim(3)});
   return args.q.dtype() == DType::kF64 ? backward<double>(args, dout, dstate)

@@ -50,11 +50,8 @@ void refuse_what_is_not_served(const AttentionGradRequest& request) {
                                                   {"dlse", request.dlse.given()}};
   for (const auto& [name, asked] : refused)
     if (asked)
-      fail({.code = ErrorCode::kUnsupported,
-            .op = kBackwardOp,
-            .argument = fmt::format("request.{}", name),
-            .found = "asked for",
-            .expected = "dq, dk, dv or dsink"});
+      fail(kBackwardOp, fmt::format("request.{}", name), "asked for", "dq, dk, dv or dsink",
+           ErrorCode::kUnsupported);
 }
 
 // One rank's gradients while keys pass through.

@@ -268,11 +268,8 @@ namespace {
 
 std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {
   if (token < 0 || token >= count)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "session",
-          .argument = name,
-          .found = token,
-          .expected = fmt::format("0 to {}, a token of the text", count - 1)});
+    fail("session", name, token, fmt::format("0 to {}, a token of the text", count - 1),
+         ErrorCode::kNotFound);
   return token;
 }
 

@@ -1,5 +1,3 @@
-#include "serve/lobby.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -14,6 +12,7 @@
 #include <utility>
 
 #include "heed/error.h"
+#include "serve/front.h"
 
 namespace heed::serve {
 

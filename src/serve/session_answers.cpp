@@ -19,32 +19,23 @@ Keep keep_of(const Json& body) {
   const std::string* keep = body["keep"].as_text();
   if (keep != nullptr && *keep == "first") return Keep::kFirst;
   if (keep != nullptr && *keep == "last") return Keep::kLast;
-  fail({.op = "body",
-        .argument = "keep",
-        .found = body["keep"].brief(),
-        .expected = "\"first\" or \"last\""});
+  fail("body", "keep", body["keep"].brief(), "\"first\" or \"last\"");
 }
 
 std::vector<TokenId> ids_of(const Json& body) {
   std::vector<TokenId> ids;
   for (const Json& item : body["ids"].items()) {
     const std::optional<std::int64_t> id = item.as_integer();
-    if (!id || *id < INT32_MIN || *id > INT32_MAX)
-      fail({.op = "body", .argument = "ids", .found = item.brief(), .expected = "token ids"});
+    if (!id || *id < INT32_MIN || *id > INT32_MAX) fail("body", "ids", item.brief(), "token ids");
     ids.push_back(static_cast<TokenId>(*id));
   }
-  if (ids.empty())
-    fail({.op = "body",
-          .argument = "ids",
-          .found = body["ids"].brief(),
-          .expected = "a list of token ids"});
+  if (ids.empty()) fail("body", "ids", body["ids"].brief(), "a list of token ids");
   return ids;
 }
 
 std::string text_of(const Json& body, const char* name) {
   const std::string* text = body[name].as_text();
-  if (text == nullptr)
-    fail({.op = "body", .argument = name, .found = body[name].brief(), .expected = "a string"});
+  if (text == nullptr) fail("body", name, body[name].brief(), "a string");
   return *text;
 }
 
@@ -59,10 +50,8 @@ constexpr std::array kFields = {"text",  "source", "messages", "ids",  "pair",  
 void check_fields(const Json& body) {
   for (const auto& [name, value] : body.members())
     if (std::ranges::find(kFields, name) == kFields.end())
-      fail({.op = "body",
-            .argument = clipped(name, kMostShown),
-            .found = "unknown",
-            .expected = fmt::format("one of {}", joined(kFields, ", "))});
+      fail("body", clipped(name, kMostShown), "unknown",
+           fmt::format("one of {}", joined(kFields, ", ")));
 }
 
 void check_inputs(const Json& body) {
@@ -70,11 +59,9 @@ void check_inputs(const Json& body) {
   int inputs = 0;
   for (const char* name : {"text", "source", "messages", "ids"}) inputs += body.has(name) ? 1 : 0;
   if (inputs != 1)
-    fail({.op = "body",
-          .argument = "text",
-          .found = inputs == 0 ? "missing" : "given beside another one",
-          .expected = "one of \"text\", \"source\" (the same of an encoder-decoder), \"messages\" "
-                      "and \"ids\""});
+    fail("body", "text", inputs == 0 ? "missing" : "given beside another one",
+         "one of \"text\", \"source\" (the same of an encoder-decoder), \"messages\" "
+         "and \"ids\"");
 }
 
 std::vector<ChatMessage> messages_of(const Json& body) {
@@ -82,22 +69,16 @@ std::vector<ChatMessage> messages_of(const Json& body) {
   for (const Json& item : body["messages"].items()) {
     for (const auto& [name, value] : item.members())
       if ((name != "role" && name != "content") || !value.is_text())
-        fail({.op = "body",
-              .argument = "messages",
-              .found = fmt::format("\"{}\": {}", clipped(name, kMostShown), value.brief()),
-              .expected = "\"role\" and \"content\", which are texts"});
+        fail("body", "messages",
+             fmt::format("\"{}\": {}", clipped(name, kMostShown), value.brief()),
+             "\"role\" and \"content\", which are texts");
     if (!item.has("role") || !item.has("content"))
-      fail({.op = "body",
-            .argument = "messages",
-            .found = item.brief(),
-            .expected = "messages as {\"role\": \"user\", \"content\": \"...\"}"});
+      fail("body", "messages", item.brief(),
+           "messages as {\"role\": \"user\", \"content\": \"...\"}");
     messages.push_back({*item["role"].as_text(), *item["content"].as_text()});
   }
   if (messages.empty())
-    fail({.op = "body",
-          .argument = "messages",
-          .found = body["messages"].brief(),
-          .expected = "a list of at least one message"});
+    fail("body", "messages", body["messages"].brief(), "a list of at least one message");
   return messages;
 }
 
@@ -110,11 +91,8 @@ std::vector<ChatMessage> chat_of(const Json& body, const ServerOptions& options)
 void refuse_second_text(const Json& body, std::string_view first) {
   for (const char* beside : {"pair", "target"})
     if (body.has(beside))
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "body",
-            .argument = beside,
-            .found = "given",
-            .expected = fmt::format("none beside {}: it goes with \"text\"", first)});
+      fail("body", beside, "given", fmt::format("none beside {}: it goes with \"text\"", first),
+           ErrorCode::kUnsupported);
 }
 
 SessionInput input_of(const Json& body, const std::vector<ChatMessage>& chat) {
@@ -143,11 +121,7 @@ PostedInput posted(const Json& body, const ServerOptions& options) {
   posted.replaces = optional_text_of(body, "replaces").value_or("");
   if (body.has("layer")) {
     const std::optional<std::int64_t> layer = body["layer"].as_integer();
-    if (!layer)
-      fail({.op = "body",
-            .argument = "layer",
-            .found = body["layer"].brief(),
-            .expected = "a whole number"});
+    if (!layer) fail("body", "layer", body["layer"].brief(), "a whole number");
     posted.layer = *layer;
   }
   return posted;

@@ -153,11 +153,8 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
     return {kept, false};
   }
   if (model == nullptr)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "session",
-          .argument = "text",
-          .found = "another one",
-          .expected = "the one that is shown: there is no model to run"});
+    fail("session", "text", "another one", "the one that is shown: there is no model to run",
+         ErrorCode::kUnsupported);
   Session session = opened(*model->model, input);
   if (posted.edits) {
     input.edits = posted.edits(session);

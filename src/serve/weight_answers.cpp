@@ -96,11 +96,8 @@ std::vector<Place> heads_of(const StackShape& stack, const Parameters& parameter
   const std::int64_t count = std::int64_t{stack.layers} * stack.heads;
   for (const std::int64_t head : parameters.numbers("heads", kMostThumbs)) {
     if (head < 0 || head >= count)
-      fail({.code = ErrorCode::kNotFound,
-            .op = "atlas",
-            .argument = "heads",
-            .found = head,
-            .expected = fmt::format("0 to {}: layer x {} + head", count - 1, stack.heads)});
+      fail("atlas", "heads", head,
+           fmt::format("0 to {}: layer x {} + head", count - 1, stack.heads), ErrorCode::kNotFound);
     places.push_back({.stack = stack.stack,
                       .layer = static_cast<int>(head / stack.heads),
                       .head = static_cast<int>(head % stack.heads)});

@@ -159,11 +159,8 @@ void check_frame(const TokenizerPipeline& pipeline, const std::string& name) {
     for (const FramePart& part : *parts)
       for (const TokenId id : part.ids)
         if (id < 0 || id >= size)
-          fail({.code = ErrorCode::kCorrupt,
-                .file = name,
-                .argument = "an id of post_processor",
-                .found = id,
-                .expected = fmt::format("one below the {} of the vocabulary", size)});
+          fail_in(name, "an id of post_processor", id,
+                  fmt::format("one below the {} of the vocabulary", size));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/tensor_files.h"
 #include "tensor/views.h"
@@ -172,11 +173,8 @@ void read_tensors(const std::filesystem::path& path, const Trained& trained) {
   const Safetensors file = Safetensors::open(path);
   for_each_tensor(trained, [&](const std::string& name, Tensor& tensor) {
     const auto refuse = [&](Phrase found) {
-      fail({.code = ErrorCode::kCorrupt,
-            .file = path.string(),
-            .argument = name,
-            .found = std::move(found),
-            .expected = fmt::format("f32 {}", to_string(tensor.shape()))});
+      fail_in(path.string(), name, std::move(found),
+              fmt::format("f32 {}", to_string(tensor.shape())));
     };
     if (!file.contains(name)) refuse("");
     const ConstView stored = file.tensor(name);

@@ -18,11 +18,7 @@ std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text)
 
 [[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
                          ErrorCode code = ErrorCode::kInvalidArgument) {
-  fail({.code = code,
-        .op = "train",
-        .argument = key,
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail("train", key, std::move(found), std::move(expected), code);
 }
 
 void at_least(std::int64_t value, std::int64_t least, std::string_view key) {

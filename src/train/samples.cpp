@@ -1,5 +1,3 @@
-#include "train/samples.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "heed/error.h"
 #include "heed/generate.h"
 #include "io/atomic_file.h"
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

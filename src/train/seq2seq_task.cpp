@@ -1,5 +1,4 @@
-#include "train/seq2seq_task.h"
-
+// Translation of lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include "heed/error.h"
 #include "train/crops.h"
 #include "train/initial_weights.h"
-#include "train/text_data.h"
+#include "train/tasks.h"
 
 namespace heed {
 namespace {
@@ -66,85 +65,104 @@ SpecialTokens writing_tokens_of(const Tokenizer& tokenizer, std::string_view key
   return special;
 }
 
-Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
-  const std::vector<TextLine> sources = read_lines(config.data, data_.files);
-  const std::vector<TextLine> targets = read_lines(config.targets, data_.files);
-  if (sources.size() != targets.size())
-    fail("train", "targets", number_of(targets.size(), "line"),
-         fmt::format("{}, as data has", sources.size()));
-  training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
-  // Like in next-token training: characters from both parts, pieces only from the training part.
-  const auto learned_of = [&](std::span<const TextLine> lines) {
-    return as_lines(config.tokenizer == "characters"
-                        ? lines
-                        : lines.first(static_cast<std::size_t>(training_)));
-  };
-  if (config.target_tokenizer.empty() && !config.start_from.empty())
-    data_.target_tokenizer = load_target_tokenizer(start_folder(config));
-  if (config.target_tokenizer.empty()) {
-    data_.tokenizer =
-        make_tokenizer(config, config.tokenizer, learned_of(sources) + learned_of(targets));
-  } else {
-    data_.tokenizer = make_tokenizer(config, config.tokenizer, learned_of(sources));
-    data_.target_tokenizer =
-        make_tokenizer(config, config.target_tokenizer, learned_of(targets), "target_tokenizer");
+namespace {
+
+class Seq2seqTask : public Task {
+ public:
+  // Reads the lines of `data` and the corresponding lines of `targets`.
+  explicit Seq2seqTask(const TrainConfig& config) : config_(config) {
+    const std::vector<TextLine> sources = read_lines(config.data, data_.files);
+    const std::vector<TextLine> targets = read_lines(config.targets, data_.files);
+    if (sources.size() != targets.size())
+      fail("train", "targets", number_of(targets.size(), "line"),
+           fmt::format("{}, as data has", sources.size()));
+    training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
+    // Like in next-token training: characters from both parts, pieces only from the training part.
+    const auto learned_of = [&](std::span<const TextLine> lines) {
+      return as_lines(config.tokenizer == "characters"
+                          ? lines
+                          : lines.first(static_cast<std::size_t>(training_)));
+    };
+    if (config.target_tokenizer.empty() && !config.start_from.empty())
+      data_.target_tokenizer = load_target_tokenizer(start_folder(config));
+    if (config.target_tokenizer.empty()) {
+      data_.tokenizer =
+          make_tokenizer(config, config.tokenizer, learned_of(sources) + learned_of(targets));
+    } else {
+      data_.tokenizer = make_tokenizer(config, config.tokenizer, learned_of(sources));
+      data_.target_tokenizer =
+          make_tokenizer(config, config.target_tokenizer, learned_of(targets), "target_tokenizer");
+    }
+    const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
+    target_special_ =
+        writing_tokens_of(writes, data_.target_tokenizer ? "target_tokenizer" : "tokenizer");
+    read_pairs(sources, targets);
   }
-  const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
-  target_special_ =
-      writing_tokens_of(writes, data_.target_tokenizer ? "target_tokenizer" : "tokenizer");
-  read_pairs(sources, targets);
-}
 
-void Seq2seqTask::read_pairs(std::span<const TextLine> sources, std::span<const TextLine> targets) {
-  const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
-  Digest digest;
-  std::int64_t tokens = 0;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    TokenPair pair = {encoded(sources[i], *data_.tokenizer, /*framed=*/true, "data"),
-                      encoded(targets[i], writes, /*framed=*/false, "targets")};
-    check_length(pair.source.size(), config_.block, sources[i]);
-    check_length(pair.target.size() + 1, config_.block, targets[i]);
-    digest.add(pair.source);
-    digest.add(pair.target);
-    tokens += std::ssize(pair.source) + std::ssize(pair.target) + 1;
-    pairs_.push_back(std::move(pair));
+  const TaskData& data() const override { return data_; }
+  TrainingShape shape() const override {
+    TrainingShape shape = {.trained_for = TrainedFor::kTranslation,
+                           .vocabulary = data_.tokenizer->vocabulary_size(),
+                           .end_tokens = {target_special_.end},
+                           .start_token = start_token_of(target_special_),
+                           .pad_token = start_token_of(target_special_)};
+    if (data_.target_tokenizer) shape.target_vocabulary = data_.target_tokenizer->vocabulary_size();
+    return shape;
   }
-  data_.digest = digest.value();
-  tokens_ = std::max<std::int64_t>(1, tokens / std::max<std::int64_t>(1, std::ssize(pairs_)));
-}
 
-TrainingShape Seq2seqTask::shape() const {
-  TrainingShape shape = {.trained_for = TrainedFor::kTranslation,
-                         .vocabulary = data_.tokenizer->vocabulary_size(),
-                         .end_tokens = {target_special_.end},
-                         .start_token = start_token_of(target_special_),
-                         .pad_token = start_token_of(target_special_)};
-  if (data_.target_tokenizer) shape.target_vocabulary = data_.target_tokenizer->vocabulary_size();
-  return shape;
-}
+  void make(std::int64_t index, Example& example) const override {
+    put_pair(pair_of(index), start_token_of(target_special_), target_special_.end, example);
+  }
+  std::int64_t counted(std::int64_t index) const override {
+    return std::ssize(pair_of(index).target) + 1;
+  }
+  std::int64_t epoch_examples() const override { return training_; }
+  std::int64_t validation_examples() const override { return std::ssize(pairs_) - training_; }
+  void make_validation(std::int64_t index, std::int64_t count, Example& example) const override {
+    const auto at = static_cast<std::size_t>(training_ + index * validation_examples() / count);
+    put_pair(pairs_[at], start_token_of(target_special_), target_special_.end, example);
+  }
+  std::int64_t tokens_an_example() const override { return tokens_; }
+  std::string sizes() const override {
+    return fmt::format("{} pairs for training, {} for validation (the last {:g} %).\n", training_,
+                       validation_examples(), 100 * config_.validation);
+  }
 
-const TokenPair& Seq2seqTask::pair_of(std::int64_t index) const {
-  return pairs_[row_of(config_, index, training_)];
-}
+ private:
+  void read_pairs(std::span<const TextLine> sources, std::span<const TextLine> targets) {
+    const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
+    Digest digest;
+    std::int64_t tokens = 0;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      TokenPair pair = {encoded(sources[i], *data_.tokenizer, /*framed=*/true, "data"),
+                        encoded(targets[i], writes, /*framed=*/false, "targets")};
+      check_length(pair.source.size(), config_.block, sources[i]);
+      check_length(pair.target.size() + 1, config_.block, targets[i]);
+      digest.add(pair.source);
+      digest.add(pair.target);
+      tokens += std::ssize(pair.source) + std::ssize(pair.target) + 1;
+      pairs_.push_back(std::move(pair));
+    }
+    data_.digest = digest.value();
+    tokens_ = std::max<std::int64_t>(1, tokens / std::max<std::int64_t>(1, std::ssize(pairs_)));
+  }
 
-void Seq2seqTask::make(std::int64_t index, Example& example) const {
-  put_pair(pair_of(index), start_token_of(target_special_), target_special_.end, example);
-}
+  const TokenPair& pair_of(std::int64_t index) const {
+    return pairs_[row_of(config_, index, training_)];
+  }
 
-std::int64_t Seq2seqTask::counted(std::int64_t index) const {
-  return std::ssize(pair_of(index).target) + 1;
-}
+  const TrainConfig& config_;
+  TaskData data_;
+  SpecialTokens target_special_;
+  std::vector<TokenPair> pairs_;
+  std::int64_t training_ = 0;  // number for training; the rest is for validation
+  std::int64_t tokens_ = 1;
+};
 
-std::int64_t Seq2seqTask::validation_examples() const { return std::ssize(pairs_) - training_; }
+}  // namespace
 
-void Seq2seqTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
-  const auto at = static_cast<std::size_t>(training_ + index * validation_examples() / count);
-  put_pair(pairs_[at], start_token_of(target_special_), target_special_.end, example);
-}
-
-std::string Seq2seqTask::sizes() const {
-  return fmt::format("{} pairs for training, {} for validation (the last {:g} %).\n", training_,
-                     validation_examples(), 100 * config_.validation);
+std::unique_ptr<Task> make_seq2seq_task(const TrainConfig& config) {
+  return std::make_unique<Seq2seqTask>(config);
 }
 
 }  // namespace heed

@@ -1,5 +1,3 @@
-#include "train/step_csv.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

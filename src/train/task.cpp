@@ -7,13 +7,9 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "text/word_level.h"
-#include "train/batches_task.h"
-#include "train/classify_task.h"
 #include "train/crops.h"
 #include "train/generated/generator.h"
-#include "train/lm_task.h"
-#include "train/mlm_task.h"
-#include "train/seq2seq_task.h"
+#include "train/tasks.h"
 
 namespace heed {
 
@@ -28,13 +24,13 @@ namespace {
 constexpr std::int64_t kMostEpochExamples = std::int64_t{1} << 40;
 
 std::unique_ptr<Task> task_of(const TrainConfig& config, const TokenBatches* batches) {
-  if (batches != nullptr) return std::make_unique<BatchesTask>(config, *batches);
+  if (batches != nullptr) return make_batches_task(config, *batches);
   if (!config.generate.empty()) return make_generated_task(config);
-  if (config.task == "seq2seq") return std::make_unique<Seq2seqTask>(config);
-  if (config.task == "classify") return std::make_unique<ClassifyTask>(config);
+  if (config.task == "seq2seq") return make_seq2seq_task(config);
+  if (config.task == "classify") return make_classify_task(config);
   TextData data = load_text_data(config);
-  if (config.task == "mlm") return std::make_unique<MlmTask>(config, std::move(data));
-  return std::make_unique<LmTask>(config, std::move(data));
+  if (config.task == "mlm") return make_mlm_task(config, std::move(data));
+  return make_lm_task(config, std::move(data));
 }
 
 }  // namespace
@@ -144,11 +140,9 @@ class GeneratedTask : public Task {
             .expected =
                 fmt::format("{} (to generate \"{}\")", joined(tasks, " or "), config_.generate)});
     if (config_.block < longest())
-      fail({.op = "train",
-            .argument = "block",
-            .found = config_.block,
-            .expected = fmt::format("at least {} (\"{}\" of length {})", longest(),
-                                    config_.generate, length_of(config_))});
+      fail("train", "block", config_.block,
+           fmt::format("at least {} (\"{}\" of length {})", longest(), config_.generate,
+                       length_of(config_)));
   }
 
   TokenId token(std::int32_t word) const { return first_word_ + word; }

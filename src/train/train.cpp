@@ -40,10 +40,7 @@ class FirstSpeaks : public TrainListener {
 void check_ranks(const TrainArgs& args, const Peers& peers) {
   const TrainConfig& config = args.config;
   if (args.batches != nullptr && peers.count() > 1)
-    fail({.op = "train",
-          .argument = "batches",
-          .found = fmt::format("given on {} ranks", peers.count()),
-          .expected = "one process"});
+    fail("train", "batches", fmt::format("given on {} ranks", peers.count()), "one process");
   if (config.batch * config.accumulate < peers.count())
     fail(
         {.op = "train",

@@ -73,10 +73,8 @@ void Training::go_on_from(const std::optional<RunFolder::Found>& found) {
             .argument = "data",
             .found = "not what the run to resume was started with (its tokens differ)"});
     if (state.step > config_.steps)
-      fail({.op = "train",
-            .argument = "steps",
-            .found = config_.steps,
-            .expected = fmt::format("at least {}, which the run has done", state.step)});
+      fail("train", "steps", config_.steps,
+           fmt::format("at least {}, which the run has done", state.step));
     if (found) read_tensors(found->path, {parameters_, optimizer_});
   });
   take_from_first();

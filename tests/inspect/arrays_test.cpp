@@ -14,7 +14,7 @@
 #include "inspect/answers/questions.h"
 #include "inspect/answers/view.h"
 #include "inspect/choice.h"
-#include "inspect/evidence/flow_moves.h"
+#include "inspect/evidence/flow.h"
 #include "inspect/map/margins.h"
 #include "inspect/saved/held.h"
 #include "inspect/saved/saved_page.h"

@@ -8,7 +8,6 @@
 
 #include "io/atomic_file.h"
 #include "io/gguf_header.h"
-#include "io/gguf_types.h"
 #include "support/expect_error.h"
 #include "support/gguf_writer.h"
 #include "support/scratch.h"

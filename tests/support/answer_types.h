@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "inspect/answers/cells.h"
-#include "inspect/answers/evidence.h"
 #include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"

@@ -10,7 +10,7 @@
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/scratch.h"
-#include "text/pipeline/charsmap.h"
+#include "text/pipeline/sentence_piece_parts.h"
 #include "text/pipeline_tokenizer.h"
 
 namespace heed {

@@ -6,8 +6,8 @@
 
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
-#include "train/lm_task.h"
 #include "train/small_run.h"
+#include "train/tasks.h"
 #include "train/text_data.h"
 
 namespace heed {
@@ -24,8 +24,8 @@ class Epochs : public test::SmallRun {
 
 TEST_F(Epochs, AnEpochTakesEachPieceOfTheTextOnce) {
   const TextData data = load_text_data(config_);
-  const LmTask task(config_, load_text_data(config_));
-  const std::int64_t count = task.epoch_examples();
+  const auto task = make_lm_task(config_, load_text_data(config_));
+  const std::int64_t count = task->epoch_examples();
   EXPECT_EQ(count, (std::ssize(data.train) - 1) / config_.block);
   for (int epoch = 0; epoch < 2; ++epoch) {
     std::multiset<std::vector<TokenId>> due, found;
@@ -33,7 +33,7 @@ TEST_F(Epochs, AnEpochTakesEachPieceOfTheTextOnce) {
       const auto begin = data.train.begin() + i * config_.block;
       due.emplace(begin, begin + config_.block);
       Example example;
-      task.make(epoch * count + i, example);
+      task->make(epoch * count + i, example);
       found.insert(example.ids);
     }
     EXPECT_EQ(found, due);
@@ -41,9 +41,9 @@ TEST_F(Epochs, AnEpochTakesEachPieceOfTheTextOnce) {
 }
 
 TEST_F(Epochs, DecideTheSteps) {
-  const LmTask task(config_, load_text_data(config_));
+  const auto task = make_lm_task(config_, load_text_data(config_));
   const TrainResult result = run("run");
-  EXPECT_EQ(result.steps, (2 * task.epoch_examples() + config_.batch - 1) / config_.batch);
+  EXPECT_EQ(result.steps, (2 * task->epoch_examples() + config_.batch - 1) / config_.batch);
 }
 
 TEST_F(Epochs, AResumedRunHasTheSameLosses) {

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "support/scratch.h"
-#include "train/step_csv.h"
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

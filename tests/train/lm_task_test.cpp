@@ -1,10 +1,9 @@
 // Inputs of a model for the next token: pieces of the text, and repeated random sequences.
-#include "train/lm_task.h"
-
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 #include "train/task_run.h"
+#include "train/tasks.h"
 
 namespace heed {
 namespace {
@@ -14,13 +13,13 @@ class LmTaskExamples : public test::TaskRun {};
 TEST_F(LmTaskExamples, RandomTokensRepeatAndOnlyWhatCanBeKnownIsAskedFor) {
   config_.random_repeats = 0.25;
   config_.block = 64;
-  const LmTask task(config_, load_text_data(config_));
+  const auto task = make_lm_task(config_, load_text_data(config_));
   int repeating = 0;
   int is_short = 0;
   for (int i = 0; i < 400; ++i) {
     Example example;
-    task.make(i, example);
-    EXPECT_EQ(example.counted(), task.counted(i));
+    task->make(i, example);
+    EXPECT_EQ(example.counted(), task->counted(i));
     const auto period = static_cast<std::size_t>(config_.block - example.counted());
     if (period == 0) continue;
     ++repeating;
@@ -51,18 +50,18 @@ TEST_F(LmTaskExamples, SequencesMayBeginWithTheTokenizersFirstToken) {
   config_.block = 12;
   config_.add_bos_token = true;
   config_.random_repeats = 0.5;
-  const LmTask task(config_, load_text_data(config_));
-  const Tokenizer& tokenizer = *task.data().tokenizer;
+  const auto task = make_lm_task(config_, load_text_data(config_));
+  const Tokenizer& tokenizer = *task->data().tokenizer;
   const TokenId first = tokenizer.find("<s>");
   EXPECT_EQ(tokenizer.encode("a", /*add_special=*/true).ids.front(), first);
   for (int i = 0; i < 40; ++i) {
     Example example;
-    task.make(i, example);
+    task->make(i, example);
     expect_begun(example, first);
-    EXPECT_EQ(example.counted(), task.counted(i));
+    EXPECT_EQ(example.counted(), task->counted(i));
   }
   Example example;
-  task.make_validation(0, task.validation_examples(), example);
+  task->make_validation(0, task->validation_examples(), example);
   expect_begun(example, first);
   EXPECT_EQ(example.counted(), 11);
   config_.tokenizer = "characters";

@@ -5,7 +5,7 @@
 
 #include "io/atomic_file.h"
 #include "support/scratch.h"
-#include "train/step_csv.h"
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

@@ -9,10 +9,10 @@
 #include "ops/matmul.h"
 #include "support/expect_error.h"
 #include "train/initial_weights.h"
-#include "train/lm_task.h"
 #include "train/not_finite.h"
 #include "train/passes.h"
 #include "train/task_run.h"
+#include "train/tasks.h"
 
 namespace heed {
 namespace {
@@ -37,15 +37,15 @@ TEST_F(Precision, LossesInBf16AreCloseToThoseInF32) {
 TEST_F(Precision, GradientsInBf16AreThoseInF32WithinRounding) {
   constexpr double kMost = 0.02;
   config_.width = 64;
-  const LmTask task(config_, load_text_data(config_));
-  const auto model = new_model(config_, task.shape());
+  const auto task = make_lm_task(config_, load_text_data(config_));
+  const auto model = new_model(config_, task->shape());
   const std::vector<Parameter*> parameters = model->parameters();
   Gradients whole;
   Gradients rounded;
-  const double loss = Passes(config_, task, *model, parameters, whole).loss_and_gradients(0);
+  const double loss = Passes(config_, *task, *model, parameters, whole).loss_and_gradients(0);
   TrainConfig in_bf16 = config_;
   in_bf16.precision = "bf16";
-  const double other = Passes(in_bf16, task, *model, parameters, rounded).loss_and_gradients(0);
+  const double other = Passes(in_bf16, *task, *model, parameters, rounded).loss_and_gradients(0);
   EXPECT_NEAR(other, loss, 1e-3 * loss);
   for (const Parameter* parameter : parameters) {
     Tensor difference = rounded.of(*parameter).clone();

@@ -1,4 +1,6 @@
 // Each task: learns and resumes bit for bit.
+#include "train/tasks.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "heed/model.h"
 #include "support/expect_error.h"
-#include "train/mlm_task.h"
 #include "train/task_run.h"
 
 namespace heed {
@@ -103,15 +104,15 @@ TEST_F(Tasks, LabelsOfTokensAreLearned) {
 TEST_F(Tasks, MasksAreThoseOfBert) {
   config_.task = "mlm";
   config_.block = 66;
-  const MlmTask task(config_, load_text_data(config_));
-  const Tokenizer& tokenizer = *task.data().tokenizer;
+  const auto task = make_mlm_task(config_, load_text_data(config_));
+  const Tokenizer& tokenizer = *task->data().tokenizer;
   const TokenId mask = tokenizer.find("[MASK]");
   int asked = 0;
   int masked = 0;
   int kept = 0;
   for (int i = 0; i < 300; ++i) {
     Example example;
-    task.make(i, example);
+    task->make(i, example);
     EXPECT_EQ(example.ids.front(), tokenizer.find("[CLS]"));
     EXPECT_EQ(example.ids.back(), tokenizer.find("[SEP]"));
     EXPECT_EQ(example.counted(), 10);  // 15 % of 64
@@ -143,14 +144,14 @@ TEST_F(Tasks, PairsGoOnOrBeginInsideOfTheFirstText) {
   config_.mask_share = 0.01;  // one token, so that the texts can be compared
   config_.block = 40;
   const std::vector<TokenId> stream = load_text_data(config_).train;
-  const MlmTask task(config_, load_text_data(config_));
+  const auto task = make_mlm_task(config_, load_text_data(config_));
   int pairs = 0;
   int going_on = 0;
   for (int i = 0; i < 400; ++i) {
     Example example;
-    task.make(i, example);
+    task->make(i, example);
     ASSERT_EQ(std::ssize(example.ids), config_.block);
-    const auto [first, second] = texts_of(example, task.data().tokenizer->find("[SEP]"));
+    const auto [first, second] = texts_of(example, task->data().tokenizer->find("[SEP]"));
     if (second.empty()) continue;
     ++pairs;
     ASSERT_GE(std::ssize(second), 9);
@@ -174,13 +175,13 @@ TEST_F(Tasks, WholeWordsAreAskedForTogether) {
         return text;
       }());
   config_.data = {at("words.txt")};
-  const MlmTask task(config_, load_text_data(config_));
+  const auto task = make_mlm_task(config_, load_text_data(config_));
   for (int i = 0; i < 20; ++i) {
     Example example;
-    task.make(i, example);
+    task->make(i, example);
     // Blanks begin words, so each is asked for with the letters behind it.
     for (std::size_t t = 1; t + 2 < example.ids.size(); ++t) {
-      const bool begins = example.targets[t] == task.data().tokenizer->find(" ");
+      const bool begins = example.targets[t] == task->data().tokenizer->find(" ");
       if (begins && t + 3 < example.ids.size() - 1) {
         EXPECT_GE(example.targets[t + 1], 0) << t;
       }

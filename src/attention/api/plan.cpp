@@ -86,11 +86,8 @@ double product(std::initializer_list<std::int64_t> factors) {
 
 void require_countable(double number, std::string_view what) {
   if (number >= 0x1p63)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "plan_attention",
-          .argument = what,
-          .found = fmt::format("{:.3g}", number),
-          .expected = "less than 2^63"});
+    fail("plan_attention", what, fmt::format("{:.3g}", number), "less than 2^63",
+         ErrorCode::kUnsupported);
 }
 
 // The part that the plans of both passes share.

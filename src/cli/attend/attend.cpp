@@ -178,10 +178,8 @@ void write_gradients(const AttendOptions& options, const AttentionProblemData& p
     dlse = read_array(options.dlse, rank - 1, "");
     const Shape shape = attended.lse.shape();
     if (dlse.element_count() != shape.element_count())
-      fail({.file = options.dlse,
-            .argument = "shape",
-            .found = to_string(dlse.shape()),
-            .expected = "that of lse"});
+      fail_in(options.dlse, "shape", to_string(dlse.shape()), "that of lse",
+              ErrorCode::kInvalidArgument);
     dlse = Tensor::converted(dlse.view().reshape(shape), attended.lse.dtype());
     request.dlse = dlse;
   }

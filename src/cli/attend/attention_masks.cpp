@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wording.h"
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
 #include "heed/mask.h"
@@ -56,10 +57,8 @@ Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
   if (!options.block_size.empty())
     return Mask::blocks(layout, {.rows = options.block_size[0], .keys = options.block_size[1]});
   if (layout.rank() < 2 || layout.dim(-2) == 0 || layout.dim(-1) == 0)
-    fail({.file = options.blocks,
-          .argument = "shape",
-          .found = to_string(layout.shape()),
-          .expected = "blocks of queries by blocks of keys"});
+    fail_in(options.blocks, "shape", to_string(layout.shape()),
+            "blocks of queries by blocks of keys", ErrorCode::kInvalidArgument);
   const AttentionArgs& args = problem.args;
   const auto size = [](std::int64_t length, std::int64_t count) {
     return std::max<std::int64_t>((length + count - 1) / count, 1);
@@ -78,11 +77,11 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_pairs(const std::string&
   const Tensor array = read_npy(path);
   if (array.rank() != 2 || array.dim(1) != 2 ||
       (array.dtype() != DType::kI64 && array.dtype() != DType::kI32))
-    fail({.file = path,
-          .argument = "the array",
-          .found = fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
-          .expected = "[edges, 2] of i64 or i32: query and key (or two files: row starts, "
-                      "columns)"});
+    fail_in(path, "the array",
+            fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
+            "[edges, 2] of i64 or i32: query and key (or two files: row starts, "
+            "columns)",
+            ErrorCode::kInvalidArgument);
   const auto number = [&](std::int64_t at) {
     return array.dtype() == DType::kI64 ? array.data<std::int64_t>()[at]
                                         : std::int64_t{array.data<std::int32_t>()[at]};
@@ -101,10 +100,8 @@ Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
   std::vector<std::int64_t> columns;
   for (const auto& [query, key] : read_pairs(path)) {
     if (query < 0 || query >= queries)
-      fail({.file = path,
-            .argument = "a query",
-            .found = query,
-            .expected = fmt::format("0 to {}", queries - 1)});
+      fail_in(path, "a query", query, fmt::format("0 to {}", queries - 1),
+              ErrorCode::kInvalidArgument);
     ++starts[static_cast<std::size_t>(query + 1)];
     columns.push_back(key);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
 #include "tensor/text.h"
@@ -173,10 +174,9 @@ std::vector<std::int64_t> read_integers(const std::string& path) {
   if (path.empty()) return {};
   const Tensor array = read_npy(path);
   if (array.rank() > 1 || (array.dtype() != DType::kI64 && array.dtype() != DType::kI32))
-    fail({.file = path,
-          .argument = "the array",
-          .found = fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
-          .expected = "a list of i64 or i32, one per batch"});
+    fail_in(path, "the array",
+            fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
+            "a list of i64 or i32, one per batch", ErrorCode::kInvalidArgument);
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < array.element_count(); ++i)
     values.push_back(array.dtype() == DType::kI64 ? array.data<std::int64_t>()[i]
@@ -187,10 +187,8 @@ std::vector<std::int64_t> read_integers(const std::string& path) {
 Tensor read_array(const std::string& path, int rank, const std::string& dtype) {
   Tensor array = read_npy(path);
   if (rank != 0 && array.rank() != rank)
-    fail({.file = path,
-          .argument = "rank",
-          .found = array.rank(),
-          .expected = fmt::format("{} as Q has", rank)});
+    fail_in(path, "rank", array.rank(), fmt::format("{} as Q has", rank),
+            ErrorCode::kInvalidArgument);
   const DType wanted = named_dtype(dtype).value_or(array.dtype());
   if (wanted != array.dtype() && array.dtype() != DType::kI8)
     return Tensor::converted(array.view(), wanted);
@@ -217,10 +215,8 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
   problem.q = read_array(options.q, 0, options.dtype);
   problem.rank = problem.q.rank();
   if (problem.rank < 2 || problem.rank > 4)
-    fail({.file = options.q,
-          .argument = "shape",
-          .found = to_string(problem.q.shape()),
-          .expected = "[B, H, T, D], [H, T, D] or [T, D]"});
+    fail_in(options.q, "shape", to_string(problem.q.shape()), "[B, H, T, D], [H, T, D] or [T, D]",
+            ErrorCode::kInvalidArgument);
   problem.args.q = lifted(problem.q, problem.packed());
   read_keys(options, problem);
   check_heads_of_k(problem.args);

@@ -1,4 +1,5 @@
 // The layouts of keys: contiguous, packed, paged or ring.
+#include "base/wording.h"
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
@@ -35,10 +36,8 @@ void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
   keys.v_scales = read(options.v_scales, "", problem.v_scales);
   keys.ring_begin = read_integers(options.ring_begin);
   if (!options.ring_begin.empty() && keys.ring_begin.empty())
-    fail({.file = options.ring_begin,
-          .argument = "the list",
-          .found = "empty",
-          .expected = "the slot of each batch's oldest key"});
+    fail_in(options.ring_begin, "the list", "empty", "the slot of each batch's oldest key",
+            ErrorCode::kInvalidArgument);
   if (!paged) return;
   problem.page_table = read_npy(options.page_table);
   keys.page_table = problem.page_table;

@@ -91,6 +91,8 @@ class AnswerWriter {
       number(what);
     else if constexpr (std::is_integral_v<Value>)
       number(static_cast<std::int64_t>(what));
+    else if constexpr (std::is_same_v<Value, Stack>)
+      json_ += json_string(stack_name(what));
     else
       json_ += json_string(what);
   }

@@ -20,64 +20,40 @@ struct FlowProgressAnswer {
   void describe(auto& field) const {
     constexpr const char* kNames[] = {"layers", "edges", "hidden", "removed"};
     field("working", std::string(kNames[static_cast<std::size_t>(work)]));
-    field("done", done);
-    field("of", of);
+    HEED_FIELDS(field, done, of);
   }
 };
 
 void describe(auto& field, const FlowColumn& column) {
-  field("begin", column.begin);
-  field("end", column.end);
-  field("share", column.share);
+  HEED_FIELDS(field, column.begin, column.end, column.share);
 }
 
 void describe(auto& field, const FlowEdge& edge) {
-  field("from", edge.from);
-  field("to", edge.to);
-  field("share", edge.share);
+  HEED_FIELDS(field, edge.from, edge.to, edge.share);
 }
 
 struct FlowRestAnswer {
   std::int64_t count = 0;
   double share = 0;
-  void describe(auto& field) const {
-    field("count", count);
-    field("share", share);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, count, share); }
 };
 
 void describe(auto& field, const FlowLayer& layer) {
-  field("stack", std::string(stack_name(layer.stack)));
-  field("layer", layer.layer);
-  field("edges", layer.edges);
+  HEED_FIELDS(field, layer.stack, layer.layer, layer.edges);
   field("rest", FlowRestAnswer{layer.rest_count, layer.rest_share});
   field("shares", layer.shares);
 }
 
-void describe(auto& field, const FlowPath& path) {
-  field("nodes", path.nodes);
-  field("share", path.share);
-}
+void describe(auto& field, const FlowPath& path) { HEED_FIELDS(field, path.nodes, path.share); }
 
 struct FlowAnswer {
   std::string by = {};
   Flow flow = {};
   std::optional<std::int64_t> tried = {};  // by effect: edges removed one after the other
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(flow.request.stack)));
-    field("position", flow.request.position);
-    field("by", by);
-    field("tried", tried);
-    field("tokens", flow.tokens);
-    field("source", flow.source);
-    field("shares", flow.shares);
-    field("columns", flow.columns);
-    field("layers", flow.layers);
-    field("paths", flow.paths);
-    field("others", flow.others);
-    field("way", flow.way);
-    field("way_share", flow.way_share);
-    field("sum_error", flow.sum_error);
+    HEED_FIELDS(field, flow.request.stack, flow.request.position, by, tried, flow.tokens,
+                flow.source, flow.shares, flow.columns, flow.layers, flow.paths, flow.others,
+                flow.way, flow.way_share, flow.sum_error);
   }
 };
 
@@ -85,9 +61,7 @@ struct HiddenTokenAnswer {
   HiddenToken hidden = {};
   bool has_word = false;
   void describe(auto& field) const {
-    field("node", hidden.node);
-    field("share", hidden.share);
-    field("effect", hidden.effect);
+    HEED_FIELDS(field, hidden.node, hidden.share, hidden.effect);
     field("probability", has_word ? std::optional<double>(hidden.probability) : std::nullopt);
   }
 };
@@ -100,12 +74,7 @@ struct FlowTestAnswer {
   std::int64_t not_hidden = 0;
   Nullable<double> rank_correlation = {};
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("position", position);
-    field("word", word);
-    field("hidden", hidden);
-    field("not_hidden", not_hidden);
-    field("rank_correlation", rank_correlation);
+    HEED_FIELDS(field, stack, position, word, hidden, not_hidden, rank_correlation);
   }
 };
 

@@ -171,14 +171,11 @@ AlignmentAnswer answer_alignment(const LiveSession& session, const LiveSession& 
 
 void check_same_heads(const LiveSession& session, const LiveSession& from, Stack stack) {
   const std::string expected = heads_text(session, stack), found = heads_text(from, stack);
-  if (found != expected)
-    fail({.op = "changes", .argument = "from", .found = found, .expected = expected});
+  if (found != expected) fail("changes", "from", found, expected);
   if (!is_as_long(session, from, stack) &&
       align_words(from.session(), session.session()).pairs.empty())
-    fail({.op = "changes",
-          .argument = "from",
-          .found = size_text(from, stack),
-          .expected = size_text(session, stack) + ", or a text that can be aligned by words"});
+    fail("changes", "from", size_text(from, stack),
+         size_text(session, stack) + ", or a text that can be aligned by words");
 }
 
 ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from, Stack stack,

@@ -1,4 +1,4 @@
-// What heads do, and the next words.
+// What heads do, the evidence for their scores, heads with similar patterns, and the next words.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,8 @@
 
 #include "heed/look.h"
 #include "inspect/answers/fields.h"
+#include "inspect/heads/head_evidence.h"
+#include "inspect/heads/similar_heads.h"
 
 namespace heed {
 
@@ -33,17 +35,12 @@ struct AdjustedAnswer {
 struct SharesAnswer {
   PairShares shares = {};
   void describe(auto& field) const {
-    field("a_to_a", shares.a_to_a);
-    field("a_to_b", shares.a_to_b);
-    field("b_to_a", shares.b_to_a);
-    field("b_to_b", shares.b_to_b);
-    field("to_first", shares.to_first);
+    HEED_FIELDS(field, shares.a_to_a, shares.a_to_b, shares.b_to_a, shares.b_to_b, shares.to_first);
   }
 };
 
 void describe(auto& field, const SourceOrder& order) {
-  field("in_order", order.in_order);
-  field("peak", order.peak);
+  HEED_FIELDS(field, order.in_order, order.peak);
 }
 
 /// Additional scores of a pair or a cross-attention.
@@ -70,35 +67,21 @@ struct LayerHeadsAnswer {
   int layer = 0;
   std::vector<HeadAnswer> heads = {};
   std::optional<std::int64_t> done = {}, of = {};  // in a stream: finished layers, and all layers
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layer", layer);
-    field("heads", heads);
-    field("done", done);
-    field("of", of);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, layer, heads, done, of); }
 };
 
 struct HeadsAnswer {
   Stack stack = Stack::kSelf;
   std::int64_t done = 0, of = 0;
   std::vector<LayerHeadsAnswer> layers = {};
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("done", done);
-    field("of", of);
-    field("layers", layers);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, done, of, layers); }
 };
 
 struct ChosenAnswer {
   ChosenHead chosen = {};
   void describe(auto& field) const {
     describe_place(field, {chosen.stack, chosen.layer, chosen.head});
-    field("query", chosen.query);
-    field("key", chosen.key);
-    field("score", chosen.score);
-    field("reason", chosen.reason);
+    HEED_FIELDS(field, chosen.query, chosen.key, chosen.score, chosen.reason);
   }
 };
 
@@ -111,18 +94,14 @@ struct WordAnswer {
     field("id", id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
-    field("probability", probability);
-    field("logit", logit);
+    HEED_FIELDS(field, probability, logit);
   }
 };
 
 struct RestWordsAnswer {
   std::int64_t count = 0;
   float probability = 0;
-  void describe(auto& field) const {
-    field("count", count);
-    field("probability", probability);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, count, probability); }
 };
 
 struct NextAnswer {
@@ -131,13 +110,79 @@ struct NextAnswer {
   std::vector<WordAnswer> words = {};
   RestWordsAnswer rest = {};
   std::optional<bool> masked = {};  // the token at the position was masked
+  void describe(auto& field) const { HEED_FIELDS(field, stack, position, words, rest, masked); }
+};
+
+/// One head's scores that need passes of the model, by name; absent if the model has none.
+struct LateScoresAnswer {
+  Place place = {};
+  std::vector<double> values = {};  // in the order of score_infos(); NaN if undefined
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("position", position);
-    field("words", words);
-    field("rest", rest);
-    field("masked", masked);
+    describe_place(field, place);
+    describe_scores(field, values, /*causal=*/false);
   }
+};
+
+void describe(auto& field, const WorstRow& row) {
+  HEED_FIELDS(field, row.row, row.value, row.key);
+  field("weight", row.key ? std::optional(row.weight) : std::nullopt);
+}
+
+/// The head with which the evidence is compared.
+struct RunnerUpAnswer {
+  Place place = {};
+  std::vector<float> profile = {};
+  void describe(auto& field) const {
+    describe_place(field, place);
+    field("profile", profile);
+  }
+};
+
+struct EvidenceAnswer {
+  HeadEvidence evidence = {};
+  std::optional<RunnerUpAnswer> runner_up = {};
+  void describe(auto& field) const {
+    describe_place(field, evidence.place);
+    field("score", evidence.score);
+    field("of_keys", evidence.is_of_keys ? std::optional(true) : std::nullopt);
+    field("first_row", evidence.first_row);
+    field("rows", Masked{evidence.rows});
+    HEED_FIELDS(field, evidence.counted, evidence.first_of_row, evidence.profile_begin,
+                evidence.profile, evidence.worst, runner_up);
+  }
+};
+
+void describe(auto& field, const SimilarHead& head) {
+  describe_place(field, head.place);
+  field("overlap", head.overlap);
+}
+
+struct SimilarAnswer {
+  std::vector<SimilarHead> heads = {};
+  void describe(auto& field) const { field("heads", heads); }
+};
+
+struct ChangedHeadAnswer {
+  Place place = {};
+  double change = 0;
+  void describe(auto& field) const {
+    describe_place(field, place);
+    field("change", change);
+  }
+};
+
+/// Which tokens of two sessions correspond.
+struct AlignmentAnswer {
+  std::vector<std::vector<std::int64_t>> pairs = {};  // begin and end in A, begin and end in B
+  std::string said = {};                              // which parts do not align; empty: all do
+  void describe(auto& field) const { HEED_FIELDS(field, pairs, said); }
+};
+
+/// How much each head's weights differ between two sessions, the most changed head first.
+struct ChangesAnswer {
+  std::int64_t rows = 0;  // number of compared rows
+  std::vector<ChangedHeadAnswer> heads = {};
+  void describe(auto& field) const { HEED_FIELDS(field, rows, heads); }
 };
 
 }  // namespace heed

@@ -174,12 +174,10 @@ const NextWords& LiveSession::next(std::int64_t position) const {
   static const NextWords kNone;
   if (next_.empty()) return kNone;
   if (!keeps_next(position))
-    fail({.code = ErrorCode::kNotFound,
-          .op = "next",
-          .argument = "position",
-          .found = position,
-          .expected = fmt::format("{}, the last: no other position's words are kept",
-                                  session_.tokens.size() - 1)});
+    fail(
+        "next", "position", position,
+        fmt::format("{}, the last: no other position's words are kept", session_.tokens.size() - 1),
+        ErrorCode::kNotFound);
   return next_[next_.size() == 1 ? 0 : static_cast<std::size_t>(position)];
 }
 

@@ -2,8 +2,8 @@
 // weights need no second copy.
 #pragma once
 
-#include "inspect/answers/cells.h"
 #include "inspect/answers/heads.h"
+#include "inspect/answers/rows.h"
 
 namespace heed {
 
@@ -15,8 +15,7 @@ struct LookTokenAnswer {
     field("index", index);
     field("text", token_text(token.bytes));
     field("bytes", token_hex(token.bytes));
-    field("begin", token.begin);
-    field("end", token.end);
+    HEED_FIELDS(field, token.begin, token.end);
   }
 };
 
@@ -28,8 +27,7 @@ struct LookWeightAnswer {
   float weight = 0;
   void describe(auto& field) const {
     field(side, at);
-    field("token", token);
-    field("weight", weight);
+    HEED_FIELDS(field, token, weight);
   }
 };
 
@@ -86,17 +84,13 @@ struct LookHeadAnswer {
 struct LookReasonAnswer {
   const ChosenHead& chosen;
   void describe(auto& field) const {
-    field("reason", chosen.reason);
-    field("query", chosen.query);
-    field("key", chosen.key);
-    field("score", chosen.score);
+    HEED_FIELDS(field, chosen.reason, chosen.query, chosen.key, chosen.score);
   }
 };
 
 void describe(auto& field, const NextWord& word) {
   field("token", token_text(word.bytes));
-  field("id", word.id);
-  field("probability", word.probability);
+  HEED_FIELDS(field, word.id, word.probability);
 }
 
 void describe(auto& field, const FilledMask& mask) {
@@ -109,13 +103,10 @@ void LookAnswer::describe(auto& field) const {
     return [&](const SessionToken& one) { return LookTokenAnswer{&one - tokens.data(), one}; };
   };
   const Place place{look.chosen.stack, look.chosen.layer, look.chosen.head};
-  field("model", look.model);
-  field("stack", std::string(stack_name(place.stack)));
+  HEED_FIELDS(field, look.model, place.stack);
   field.list("tokens", look.tokens, token(look.tokens));
   if (!look.key_tokens.empty()) field.list("key_tokens", look.key_tokens, token(look.key_tokens));
-  field("split", look.split);
-  field("layer", place.layer);
-  field("head", place.head);
+  HEED_FIELDS(field, look.split, place.layer, place.head);
   field("chosen", LookReasonAnswer{look.chosen});
   field.list("rows", look.rows, [&](const LookRow& row) { return LookRowAnswer{look, row}; });
   if (!look.columns.empty())

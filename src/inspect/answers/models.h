@@ -33,12 +33,9 @@ inline std::optional<std::vector<int>> attending_of(const StackShape& shape) {
 struct StackAnswer {
   StackShape shape = {};
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(shape.stack)));
-    field("layers", shape.layers);
+    HEED_FIELDS(field, shape.stack, shape.layers);
     field("attending", attending_of(shape));
-    field("heads", shape.heads);
-    field("kv_heads", shape.kv_heads);
-    field("causal", shape.causal);
+    HEED_FIELDS(field, shape.heads, shape.kv_heads, shape.causal);
   }
 };
 
@@ -46,10 +43,7 @@ struct StackAnswer {
 struct HeldStackAnswer {
   Stack stack = Stack::kSelf;
   std::vector<std::vector<int>> layers = {};
-  void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layers", layers);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, stack, layers); }
 };
 
 struct ModelAnswer {
@@ -64,26 +58,12 @@ struct ModelAnswer {
   /// In a saved page: words, flow, why or anatomy, if the file contains its answer.
   std::optional<std::string> held_view = {};
   void describe(auto& field) const {
-    field("name", name);
-    field("built_in", built_in);
-    field("family", info.family);
-    field("title", info.title);
-    field("layers", info.layers);
-    field("heads", info.heads);
-    field("kv_heads", info.kv_heads);
-    field("width", info.width);
-    field("head_dim", info.head_dim);
-    field("vocabulary", info.vocabulary);
-    field("positions", info.positions);
-    field("causal", info.causal);
+    HEED_FIELDS(field, name, built_in, info.family, info.title, info.layers, info.heads,
+                info.kv_heads, info.width, info.head_dim, info.vocabulary, info.positions,
+                info.causal);
     field("has_words", info.writes());
     field("fills_masks", info.has_logits && !info.writes());
-    field("takes_pair", takes_pair);
-    field("takes_target", takes_target);
-    field("runs", runs);
-    field("stacks", stacks);
-    field("held", held);
-    field("held_view", held_view);
+    HEED_FIELDS(field, takes_pair, takes_target, runs, stacks, held, held_view);
   }
 };
 
@@ -101,12 +81,7 @@ struct LimitsAnswer {
   std::int64_t session_bytes = 0;
   std::int64_t streams = 0;
   void describe(auto& field) const {
-    field("text_bytes", text_bytes);
-    field("body_bytes", body_bytes);
-    field("tokens", tokens);
-    field("sessions", sessions);
-    field("session_bytes", session_bytes);
-    field("streams", streams);
+    HEED_FIELDS(field, text_bytes, body_bytes, tokens, sessions, session_bytes, streams);
   }
 };
 
@@ -114,11 +89,7 @@ struct PictureAnswer {
   std::string format = {};
   int width = 0;
   std::optional<std::string> panel = {};  // only this panel of the view
-  void describe(auto& field) const {
-    field("format", format);
-    field("width", width);
-    field("panel", panel);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, format, width, panel); }
 };
 
 struct ModelsAnswer {
@@ -133,16 +104,7 @@ struct ModelsAnswer {
   std::optional<std::vector<std::int64_t>> steps = {};  // of a watched training run: its models
   void describe(auto& field) const {
     field("heed", version);
-    field("models", models);
-    field("text", text);
-    field("pair", pair);
-    field("target", target);
-    field("stack", stack);
-    field("chats", chats);
-    field("limits", limits);
-    field("scores", scores);
-    field("picture", picture);
-    field("steps", steps);
+    HEED_FIELDS(field, models, text, pair, target, stack, chats, limits, scores, picture, steps);
   }
 };
 

@@ -3,8 +3,6 @@
 
 #include <exception>
 
-#include "inspect/answers/cells.h"
-#include "inspect/answers/evidence.h"
 #include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"

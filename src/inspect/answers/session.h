@@ -19,12 +19,10 @@ struct TokenAnswer {
   SessionToken token = {};
   bool special = false;
   void describe(auto& field) const {
-    field("index", index);
-    field("id", token.id);
+    HEED_FIELDS(field, index, token.id);
     field("text", token_text(token.bytes));
     field("bytes", token_hex(token.bytes));
-    field("begin", token.begin);
-    field("end", token.end);
+    HEED_FIELDS(field, token.begin, token.end);
     field("special", special ? std::optional<bool>(true) : std::nullopt);
   }
 };
@@ -36,8 +34,7 @@ struct TokenUnitsAnswer {
   void describe(auto& field) const {
     const bool splits = std::ssize(units.characters) < tokens;
     field("characters", splits ? std::optional(units.characters) : std::nullopt);
-    field("words", units.words);
-    field("sentences", units.sentences);
+    HEED_FIELDS(field, units.words, units.sentences);
   }
 };
 
@@ -46,12 +43,7 @@ struct ApiErrorAnswer {
   std::string message = {};
   std::optional<std::string> argument = {}, found = {}, expected = {}, hint = {};
   void describe(auto& field) const {
-    field("code", code);
-    field("message", message);
-    field("argument", argument);
-    field("found", found);
-    field("expected", expected);
-    field("hint", hint);
+    HEED_FIELDS(field, code, message, argument, found, expected, hint);
   }
 };
 
@@ -63,29 +55,17 @@ struct AttentionAnswer {
   int zooms = 0;
   std::int64_t tile = 0;
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(shape.stack)));
-    field("layers", shape.layers);
+    HEED_FIELDS(field, shape.stack, shape.layers);
     field("attending", attending_of(shape));
-    field("heads", shape.heads);
-    field("kv_heads", shape.kv_heads);
-    field("causal", shape.causal);
-    field("queries", size.queries);
-    field("keys", size.keys);
-    field("query_tokens", query_tokens);
-    field("key_tokens", key_tokens);
+    HEED_FIELDS(field, shape.heads, shape.kv_heads, shape.causal, size.queries, size.keys,
+                query_tokens, key_tokens);
     field("rectangular", query_tokens != key_tokens);
-    field("kept", kept);
-    field("zooms", zooms);
-    field("tile", tile);
+    HEED_FIELDS(field, kept, zooms, tile);
   }
 };
 
 void describe(auto& field, const SessionImage& image) {
-  field("of_queries", image.of_queries);
-  field("of_keys", image.of_keys);
-  field("rows", image.rows);
-  field("columns", image.columns);
-  field("tokens", image.tokens);
+  HEED_FIELDS(field, image.of_queries, image.of_keys, image.rows, image.columns, image.tokens);
   field("picture", picture_url(image));
   field("name", image.name);
 }
@@ -108,24 +88,8 @@ struct SessionAnswer {
   std::optional<std::vector<SessionImage>> images = {};
   std::vector<AttentionAnswer> attentions = {};
   void describe(auto& field) const {
-    field("session", session);
-    field("model", model);
-    field("text", text);
-    field("pair", pair);
-    field("target", target);
-    field("chat", chat);
-    field("edits", edits);
-    field("derived_from", derived_from);
-    field("state", state);
-    field("error", error);
-    field("heads_done", heads_done);
-    field("tokens", tokens);
-    field("key_tokens", key_tokens);
-    field("units", units);
-    field("key_units", key_units);
-    field("split", split);
-    field("images", images);
-    field("attentions", attentions);
+    HEED_FIELDS(field, session, model, text, pair, target, chat, edits, derived_from, state, error,
+                heads_done, tokens, key_tokens, units, key_units, split, images, attentions);
   }
 };
 

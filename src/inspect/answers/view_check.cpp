@@ -17,11 +17,8 @@ namespace {
 
 void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
   if (token >= tokens)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = name,
-          .found = token,
-          .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
+    fail("view", name, token, fmt::format("0 to {}, a token of the text", tokens - 1),
+         ErrorCode::kNotFound);
 }
 
 std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
@@ -36,11 +33,8 @@ void check_score(const char* part, const char* count, const std::string& name,
                  const std::vector<StackShape>& stacks) {
   const std::vector<std::string_view> names = score_names(stacks);
   if (std::ranges::find(names, name) == names.end())
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = part,
-          .found = name,
-          .expected = fmt::format("{} of {}", count, joined(names, ", "))});
+    fail("view", part, name, fmt::format("{} of {}", count, joined(names, ", ")),
+         ErrorCode::kNotFound);
 }
 
 // Checks that the other side of the comparison exists.

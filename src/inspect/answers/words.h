@@ -15,10 +15,7 @@
 namespace heed {
 
 void describe(auto& field, const TokenSurprise& of) {
-  field("token", of.token);
-  field("probability", of.chance.probability);
-  field("entropy", of.chance.entropy);
-  field("rank", of.chance.rank);
+  HEED_FIELDS(field, of.token, of.chance.probability, of.chance.entropy, of.chance.rank);
 }
 
 struct WordsAnswer {
@@ -32,8 +29,7 @@ struct WordsAnswer {
       first_choices += token.chance.rank == 1 ? 1 : 0;
     }
     if (!tokens.empty()) nats /= static_cast<double>(tokens.size());
-    field("stack", std::string(stack_name(stack)));
-    field("tokens", tokens);
+    HEED_FIELDS(field, stack, tokens);
     field("nats", nats);  // per token
     field("first_choices", first_choices);
   }
@@ -47,8 +43,7 @@ struct LensCellAnswer {
     field("text", token_text(word));
     field("bytes", token_hex(word));
     field("probability", static_cast<float>(cell.probability));
-    field("came", cell.came);
-    field("rank", cell.rank);
+    HEED_FIELDS(field, cell.came, cell.rank);
   }
 };
 
@@ -60,13 +55,7 @@ struct LensLevelAnswer {
   std::vector<std::int64_t> ranks = {};
   std::vector<double> chances = {};
   void describe(auto& field) const {
-    field("name", name);
-    field("layer", layer);
-    field("right", right);
-    field("of", of);
-    field("cells", cells);
-    field("ranks", ranks);
-    field("chances", chances);
+    HEED_FIELDS(field, name, layer, right, of, cells, ranks, chances);
   }
 };
 
@@ -78,14 +67,7 @@ struct LensAnswer {
   bool has_blocks = false, judged_all = false;
   std::optional<double> difference = {};  // last level against the pass itself, in probability
   void describe(auto& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("begin", begin);
-    field("end", end);
-    field("levels", levels);
-    field("answers", answers);
-    field("has_blocks", has_blocks);
-    field("judged_all", judged_all);
-    field("difference", difference);
+    HEED_FIELDS(field, stack, begin, end, levels, answers, has_blocks, judged_all, difference);
   }
 };
 
@@ -107,11 +89,7 @@ struct BranchEndAnswer {
   std::string ended = {};
   std::int64_t tokens = 0;
   double bits = 0;
-  void describe(auto& field) const {
-    field("ended", ended);
-    field("tokens", tokens);
-    field("bits", bits);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, ended, tokens, bits); }
 };
 
 struct HypothesisAnswer {
@@ -120,11 +98,7 @@ struct HypothesisAnswer {
   std::int64_t shared = 0;  // how many of its first tokens a better text has too
   std::vector<BranchTokenAnswer> tokens = {};
   void describe(auto& field) const {
-    field("score", score);
-    field("log_probability", log_probability);
-    field("stopped", stopped);
-    field("shared", shared);
-    field("tokens", tokens);
+    HEED_FIELDS(field, score, log_probability, stopped, shared, tokens);
   }
 };
 
@@ -132,11 +106,7 @@ struct BeamsAnswer {
   std::int64_t beams = 0;
   double length_penalty = 0;
   std::vector<HypothesisAnswer> hypotheses = {};
-  void describe(auto& field) const {
-    field("beams", beams);
-    field("length_penalty", length_penalty);
-    field("hypotheses", hypotheses);
-  }
+  void describe(auto& field) const { HEED_FIELDS(field, beams, length_penalty, hypotheses); }
 };
 
 }  // namespace heed

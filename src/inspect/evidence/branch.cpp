@@ -25,17 +25,11 @@ void check(const Session& session, const BranchRequest& request) {
   require_unedited("branch", session);
   const std::int64_t length = std::ssize(session.tokens);
   if (request.position < 0 || request.position >= length)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "branch",
-          .argument = "position",
-          .found = request.position,
-          .expected = fmt::format("0 to {}, a token of the text", length - 1)});
+    fail("branch", "position", request.position,
+         fmt::format("0 to {}, a token of the text", length - 1), ErrorCode::kNotFound);
   if (request.word < 0 || request.word >= info.vocabulary)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "branch",
-          .argument = "token",
-          .found = request.word,
-          .expected = fmt::format("0 to {}, a word of the model", info.vocabulary - 1)});
+    fail("branch", "token", request.word,
+         fmt::format("0 to {}, a word of the model", info.vocabulary - 1), ErrorCode::kNotFound);
   if (request.position + 1 >= info.positions)
     fail("branch", "position", request.position,
          fmt::format("at most {}: the model has {}", info.positions - 2,

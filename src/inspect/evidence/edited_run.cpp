@@ -114,12 +114,10 @@ class Checks {
     };
     if (!theirs.hide.empty() || !theirs.mask.empty() || has_own(theirs.remove) ||
         has_own(theirs.temperature) || has_own(theirs.steer) || has_own(theirs.masked))
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "freeze",
-            .argument = "run",
-            .found = fmt::format("edits of the scores of layer {}, head {}", edit.place.layer,
-                                 edit.place.head),
-            .expected = "a run that leaves them as they are"});
+      fail("freeze", "run",
+           fmt::format("edits of the scores of layer {}, head {}", edit.place.layer,
+                       edit.place.head),
+           "a run that leaves them as they are", ErrorCode::kUnsupported);
   }
 
   void something_left(const Edits& edits) const {
@@ -163,11 +161,8 @@ class Checks {
 
   void position(const char* name, std::int64_t at, std::int64_t count) const {
     if (at >= 0 && at < count) return;
-    fail({.code = ErrorCode::kNotFound,
-          .op = op_,
-          .argument = name,
-          .found = at,
-          .expected = fmt::format("0 to {} ({})", count - 1, number_of(count, "token"))});
+    fail(op_, name, at, fmt::format("0 to {} ({})", count - 1, number_of(count, "token")),
+         ErrorCode::kNotFound);
   }
 
   std::string op_;
@@ -239,11 +234,8 @@ Tensor edited_output(const Session& session, const Edits& edits, const LoadedMod
 std::vector<double> edited_losses(const Session& session, const Edits& edits,
                                   const LoadedModel& model, const std::atomic<bool>* stopped) {
   if (!session.info.has_logits)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "edits",
-          .argument = "model",
-          .found = session.model,
-          .expected = "one with words: a loss needs them"});
+    fail("edits", "model", session.model, "one with words: a loss needs them",
+         ErrorCode::kUnsupported);
   const Tensor logits =
       edited_output(session, edits, model, {.all_positions = true, .stopped = stopped});
   const std::int64_t ahead = session.info.writes() ? 1 : 0;

@@ -1,8 +1,7 @@
-#include "inspect/evidence/flow_moves.h"
-
 #include <algorithm>
 #include <utility>
 
+#include "inspect/evidence/flow.h"
 #include "inspect/rows/lines.h"
 
 namespace heed {

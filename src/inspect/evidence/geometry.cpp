@@ -172,11 +172,8 @@ void read_plane(std::vector<Vector> centred, std::size_t in_view, double least, 
 void check_products(const LayerAttention& layer) {
   const Similarity similarity = layer.scores.similarity;
   if (similarity == Similarity::kDot || similarity == Similarity::kCosine) return;
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "geometry",
-        .argument = "similarity",
-        .found = "a distance",
-        .expected = "dot or cosine, whose scores are products of q and k"});
+  fail("geometry", "similarity", "a distance",
+       "dot or cosine, whose scores are products of q and k", ErrorCode::kUnsupported);
 }
 
 // Reads the current row, and chooses the tokens of the plane.

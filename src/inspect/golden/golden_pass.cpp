@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "heed/operators.h"
@@ -104,11 +105,7 @@ void GoldenTap::attended(const TapName& name, const AttentionArgs& args,
 
 void refuse_golden(const Safetensors& golden, const std::string& name, Phrase found,
                    Phrase expected) {
-  fail({.code = ErrorCode::kCorrupt,
-        .file = golden.path().string(),
-        .argument = name,
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail_in(golden.path().string(), name, std::move(found), std::move(expected));
 }
 
 Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted) {

@@ -75,11 +75,7 @@ std::int64_t counted(const std::vector<float>& rows) {
 }
 
 [[noreturn]] void refuse_absent(const EvidenceRequest& request, std::string_view why) {
-  fail({.code = ErrorCode::kNotFound,
-        .op = "evidence",
-        .argument = "score",
-        .found = score_infos()[request.score].name,
-        .expected = why});
+  fail("evidence", "score", score_infos()[request.score].name, why, ErrorCode::kNotFound);
 }
 
 // What a sweep over all rows of a head finds besides its score.

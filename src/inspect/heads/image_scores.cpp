@@ -31,40 +31,36 @@ struct ImageCells {
   }
 };
 
-struct ImageBlock final : Observer::State {
+struct ImageBlock final : RowBlock {
   using PerRow = std::array<double, kMaskRows>;
   PerRow weight = {}, entropy = {}, count = {};  // of cells past the first token
   std::uint64_t sees_first = 0;                  // one bit a row
-  SinkOfRows sink;
 
   ImageCells past_first(std::size_t lane) const {
     return {weight[lane], entropy[lane], count[lane]};
   }
 };
 
-class ImageScores final : public RowScores {
+class ImageScores final : public BlockScores<ImageBlock> {
  public:
   ImageScores(std::vector<std::int32_t> cells, std::vector<bool> counted)
-      : RowScores(2), cells_(std::move(cells)), counted_(std::move(counted)) {}
+      : BlockScores(2), cells_(std::move(cells)), counted_(std::move(counted)) {}
   std::string_view name() const override { return "image_scores"; }
   TileParts parts() const override { return {.log_weights = true}; }
-  std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<ImageBlock>();
-  }
-  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
-  void merge(State& state, const ObservedRows& rows) override;
   std::optional<bool> counts(int which, std::int64_t, std::int64_t key) const override {
     return which == 0 ? std::optional(std::ranges::binary_search(cells_, key)) : std::nullopt;
   }
 
  private:
+  void read(ImageBlock& block, const ObservedRows& rows, const ObservedTile& tile) const override;
+  void add_row(const ImageBlock& block, const ObservedRows& rows, std::int64_t row,
+               std::size_t lane, double sink) override;
+
   std::vector<std::int32_t> cells_;  // rising
   std::vector<bool> counted_;        // by row
 };
 
-void ImageScores::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
-  auto& block = static_cast<ImageBlock&>(state);
-  block.sink.see(tile);
+void ImageScores::read(ImageBlock& block, const ObservedRows&, const ObservedTile& tile) const {
   if (tile.key_begin == 0) block.sees_first = tile.visible[0];
   auto cell = std::ranges::lower_bound(cells_, std::max<std::int64_t>(tile.key_begin, 1));
   for (; cell != cells_.end() && *cell < tile.key_end; ++cell) {
@@ -77,22 +73,17 @@ void ImageScores::tile(State& state, const ObservedRows&, const ObservedTile& ti
   }
 }
 
-void ImageScores::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const ImageBlock&>(state);
-  for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
-    const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-    const auto sink = static_cast<double>(block.sink.weight[lane]);
-    const ImageCells rest = block.past_first(lane);
-    const bool has_first = cells_.front() == 0 && (block.sees_first >> lane & 1) != 0;
-    const ImageCells all = has_first ? rest.with(sink) : rest;
-    const bool counts = counted_[static_cast<std::size_t>(row)];
-    const double left = std::max(1 - sink, 0.0);
-    add(rows, 0, {all.weight, counts && all.count > 0, rest.weight, counts && rest.count > 0},
-        sink);
-    add(rows, 1,
-        {all.spread(), counts && all.weight > 0, rest.spread() * left, counts && rest.weight > 0},
-        sink);
-  }
+void ImageScores::add_row(const ImageBlock& block, const ObservedRows& rows, std::int64_t row,
+                          std::size_t lane, double sink) {
+  const ImageCells rest = block.past_first(lane);
+  const bool has_first = cells_.front() == 0 && (block.sees_first >> lane & 1) != 0;
+  const ImageCells all = has_first ? rest.with(sink) : rest;
+  const bool counts = counted_[static_cast<std::size_t>(row)];
+  const double left = std::max(1 - sink, 0.0);
+  add(rows, 0, {all.weight, counts && all.count > 0, rest.weight, counts && rest.count > 0}, sink);
+  add(rows, 1,
+      {all.spread(), counts && all.weight > 0, rest.spread() * left, counts && rest.weight > 0},
+      sink);
 }
 
 }  // namespace

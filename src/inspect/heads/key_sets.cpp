@@ -1,51 +1,70 @@
-#include "inspect/heads/key_sets.h"
-
+// Scores that measure how much of a row goes to a set of keys determined by its token: the mean,
+// over the rows that see such a key, of the sum of their weights on those keys.
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
+
+#include "inspect/heads/row_scores.h"
 
 namespace heed {
 namespace {
 
-class KeySetScore final : public RowScores {
- public:
-  explicit KeySetScore(KeySets sets) : RowScores(1), sets_(std::move(sets)) {}
-  std::string_view name() const override { return "key_sets"; }
-  std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<Block>();
-  }
-  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
-    auto& block = static_cast<Block&>(state);
-    block.sink.see(tile);
-    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row)
-      block.add_row(*this, row, row - rows.row_begin, tile);
-  }
-  void merge(State& state, const ObservedRows& rows) override {
-    const auto& block = static_cast<const Block&>(state);
-    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
-      const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-      const Row& sum = block.rows[lane];
-      add(rows, 0, {sum.all, sum.sees, sum.past_first, sum.sees_past_first},
-          static_cast<double>(block.sink.weight[lane]));
-    }
-  }
-  std::optional<bool> counts(int, std::int64_t row, std::int64_t key) const override {
-    return is_counted(row, key) && std::ranges::binary_search(list(row), key);
+// Lists of ascending keys, concatenated: a text has nearly as many lists as tokens.
+struct KeyLists {
+  std::vector<std::int32_t> keys;
+  std::vector<std::int32_t> ends;  // end of each list
+
+  std::span<const std::int32_t> list(std::int32_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    return std::span(keys).subspan(begin(at), static_cast<std::size_t>(ends[at]) - begin(at));
   }
 
  private:
+  std::size_t begin(std::size_t at) const {
+    return at == 0 ? 0 : static_cast<std::size_t>(ends[at - 1]);
+  }
+};
+
+// The keys that count for a row: those of its list, except the row itself.
+struct KeySets {
+  KeyLists lists;
+  std::vector<std::int32_t> list_of;  // by row
+  bool with_next = true;              // whether the key after the row counts
+};
+
+struct KeySetRows final : RowBlock {
   struct Row {
     double all = 0, past_first = 0;
     bool sees = false, sees_past_first = false;
     std::size_t next = 0;  // in the row's list, since tiles come in key order
   };
-  struct Block final : State {
-    void add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,
-                 const ObservedTile& tile);
-    std::array<Row, kMaskRows> rows = {};
-    SinkOfRows sink;
-  };
+  std::array<Row, kMaskRows> rows = {};
+};
 
+class KeySetScore final : public BlockScores<KeySetRows> {
+ public:
+  explicit KeySetScore(KeySets sets) : BlockScores(1), sets_(std::move(sets)) {}
+  std::string_view name() const override { return "key_sets"; }
+  std::optional<bool> counts(int, std::int64_t row, std::int64_t key) const override {
+    return is_counted(row, key) && std::ranges::binary_search(list(row), key);
+  }
+
+ private:
+  void read(KeySetRows& block, const ObservedRows& rows, const ObservedTile& tile) const override {
+    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
+      const std::int64_t lane = row - rows.row_begin;
+      read_row(block.rows[static_cast<std::size_t>(lane)], row, lane, tile);
+    }
+  }
+  void read_row(KeySetRows::Row& sum, std::int64_t row, std::int64_t lane,
+                const ObservedTile& tile) const;
+  void add_row(const KeySetRows& block, const ObservedRows& rows, std::int64_t, std::size_t lane,
+               double sink) override {
+    const KeySetRows::Row& sum = block.rows[lane];
+    add(rows, 0, {sum.all, sum.sees, sum.past_first, sum.sees_past_first}, sink);
+  }
   std::span<const std::int32_t> list(std::int64_t row) const {
     return sets_.lists.list(sets_.list_of[static_cast<std::size_t>(row)]);
   }
@@ -56,15 +75,14 @@ class KeySetScore final : public RowScores {
   KeySets sets_;
 };
 
-void KeySetScore::Block::add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,
-                                 const ObservedTile& tile) {
-  const std::span<const std::int32_t> list = score.list(row);
-  Row& sum = rows[static_cast<std::size_t>(lane)];
+void KeySetScore::read_row(KeySetRows::Row& sum, std::int64_t row, std::int64_t lane,
+                           const ObservedTile& tile) const {
+  const std::span<const std::int32_t> list = this->list(row);
   while (sum.next < list.size() && list[sum.next] < tile.key_begin) ++sum.next;
   for (; sum.next < list.size() && list[sum.next] < tile.key_end; ++sum.next) {
     const std::int64_t key = list[sum.next];
     const std::int64_t at = key - tile.key_begin;
-    if ((tile.visible[at] >> lane & 1) == 0 || !score.is_counted(row, key)) continue;
+    if ((tile.visible[at] >> lane & 1) == 0 || !is_counted(row, key)) continue;
     const auto weight = static_cast<double>(tile.weights[at * kMaskRows + lane]);
     sum.all += weight;
     sum.sees = true;
@@ -74,13 +92,12 @@ void KeySetScore::Block::add_row(const KeySetScore& score, std::int64_t row, std
   }
 }
 
-}  // namespace
-
 ScoreObserverPointer key_set_score(KeySets sets) {
   return std::make_unique<KeySetScore>(std::move(sets));
 }
 
-KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind) {
+// For each kind of token, the places that are `behind` positions after one; 0: its own places.
+KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind = 0) {
   KeyLists places;
   const auto count =
       static_cast<std::size_t>(kinds.empty() ? 0 : *std::ranges::max_element(kinds) + 1);
@@ -97,6 +114,8 @@ KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind) 
   }
   return places;
 }
+
+}  // namespace
 
 // How much of a row goes to tokens that followed its token elsewhere: an induction head's share
 // (Olsson et al. 2022), here on the text itself. The token after the row does not count as

@@ -37,8 +37,4 @@ std::vector<float> RowScores::of_rows(int which, ScoreForm form) const {
   return kept_.at(static_cast<std::size_t>(which))[static_cast<std::size_t>(form)];
 }
 
-void SinkOfRows::see(const ObservedTile& tile) {
-  if (tile.key_begin == 0) std::copy_n(tile.weights, kMaskRows, weight.begin());
-}
-
 }  // namespace heed

@@ -1,8 +1,10 @@
 // Scores that are means over the rows of a head, raw and sink-adjusted.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "inspect/heads/scores.h"
@@ -47,10 +49,35 @@ class RowScores : public ScoreObserver {
   std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, for the kept head
 };
 
-/// The weights of a block's rows on the first token.
-struct SinkOfRows {
-  std::array<float, kMaskRows> weight = {};
-  void see(const ObservedTile& tile);
+/// The state of a block of rows: their weights on the first token.
+struct RowBlock : Observer::State {
+  std::array<float, kMaskRows> sinks = {};
+};
+
+/// Row scores computed from blocks of a type derived from `RowBlock`.
+template <typename Block>
+class BlockScores : public RowScores {
+ public:
+  using RowScores::RowScores;
+  std::unique_ptr<State> rows(const ObservedRows&) const final { return std::make_unique<Block>(); }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const final {
+    auto& block = static_cast<Block&>(state);
+    if (tile.key_begin == 0) std::copy_n(tile.weights, kMaskRows, block.sinks.begin());
+    read(block, rows, tile);
+  }
+  void merge(State& state, const ObservedRows& rows) final {
+    const auto& block = static_cast<const Block&>(state);
+    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
+      const auto lane = static_cast<std::size_t>(row - rows.row_begin);
+      add_row(block, rows, row, lane, static_cast<double>(block.sinks[lane]));
+    }
+  }
+
+ protected:
+  virtual void read(Block& block, const ObservedRows& rows, const ObservedTile& tile) const = 0;
+  /// Adds the scores of the block's row number `lane`.
+  virtual void add_row(const Block& block, const ObservedRows& rows, std::int64_t row,
+                       std::size_t lane, double sink) = 0;
 };
 
 }  // namespace heed

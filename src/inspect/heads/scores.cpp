@@ -215,11 +215,8 @@ std::size_t score_index(std::string_view name) {
   if (found == kInfos.end()) {
     std::vector<std::string_view> names;
     for (const ScoreInfo& info : kInfos) names.push_back(info.name);
-    fail({.code = ErrorCode::kNotFound,
-          .op = "scores",
-          .argument = "name",
-          .found = name,
-          .expected = fmt::format("one of {}", joined(names, ", "))});
+    fail("scores", "name", name, fmt::format("one of {}", joined(names, ", ")),
+         ErrorCode::kNotFound);
   }
   return static_cast<std::size_t>(found - kInfos.begin());
 }

@@ -31,11 +31,8 @@ struct ExampleRows {
 
 void check_token(const char* name, std::int64_t token, std::int64_t count) {
   if (token < 0 || token >= count)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "pattern",
-          .argument = name,
-          .found = token,
-          .expected = fmt::format("0 to {}, a token of the text", count - 1)});
+    fail("pattern", name, token, fmt::format("0 to {}, a token of the text", count - 1),
+         ErrorCode::kNotFound);
 }
 
 void check_row(const PatternRow& row, const Sizes& sizes) {

@@ -9,26 +9,23 @@
 namespace heed {
 namespace {
 
-struct ValueRows final : Observer::State {
+struct ValueRows final : RowBlock {
   std::array<double, kMaskRows> sum = {}, of_sink = {};
-  SinkOfRows sink;
 };
 
-class ValueScores final : public RowScores {
+class ValueScores final : public BlockScores<ValueRows> {
  public:
-  explicit ValueScores(const ConstView& lengths) : RowScores(2), lengths_(lengths) {}
+  explicit ValueScores(const ConstView& lengths) : BlockScores(2), lengths_(lengths) {}
   std::string_view name() const override { return "value_scores"; }
   TileParts parts() const override { return {.value_norms = !lengths_.given()}; }
-  std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<ValueRows>();
-  }
-  void tile(State& state, const ObservedRows&, const ObservedTile& tile) const override;
-  void merge(State& state, const ObservedRows& rows) override;
   std::optional<bool> counts(int which, std::int64_t, std::int64_t key) const override {
     return which == 1 ? std::optional(key == 0) : std::nullopt;
   }
 
  private:
+  void read(ValueRows& block, const ObservedRows& rows, const ObservedTile& tile) const override;
+  void add_row(const ValueRows& block, const ObservedRows& rows, std::int64_t row, std::size_t lane,
+               double sink) override;
   const float* lengths(const ObservedRows& rows, const ObservedTile& tile) const {
     if (!lengths_.given()) return tile.value_norms;
     return lengths_.data<float>() + rows.head * lengths_.stride(0) + tile.key_begin;
@@ -37,9 +34,7 @@ class ValueScores final : public RowScores {
   ConstView lengths_;  // [H, Tk]
 };
 
-void ValueScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
-  auto& block = static_cast<ValueRows&>(state);
-  block.sink.see(tile);
+void ValueScores::read(ValueRows& block, const ObservedRows& rows, const ObservedTile& tile) const {
   const std::int64_t keys = tile.key_end - tile.key_begin;
   alignas(64) std::array<float, kObservedKeys * kMaskRows> carried;
   kernels::scale_keys(tile.weights, tile.visible, lengths(rows, tile), keys, carried.data());
@@ -47,16 +42,13 @@ void ValueScores::tile(State& state, const ObservedRows& rows, const ObservedTil
   if (tile.key_begin == 0) kernels::add_keys(carried.data(), 1, block.of_sink.data());
 }
 
-void ValueScores::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const ValueRows&>(state);
-  for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
-    const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-    const double sum = block.sum[lane], of_sink = block.of_sink[lane];
-    add(rows, 0, {sum, true, sum - of_sink, row > 0}, static_cast<double>(block.sink.weight[lane]));
-    const bool carries = row > 0 && sum > 0;
-    const double share = carries ? of_sink / sum : 0;
-    add(rows, 1, {share, carries, share, carries}, 0);  // the sink's own share is not adjusted
-  }
+void ValueScores::add_row(const ValueRows& block, const ObservedRows& rows, std::int64_t row,
+                          std::size_t lane, double sink) {
+  const double sum = block.sum[lane], of_sink = block.of_sink[lane];
+  add(rows, 0, {sum, true, sum - of_sink, row > 0}, sink);
+  const bool carries = row > 0 && sum > 0;
+  const double share = carries ? of_sink / sum : 0;
+  add(rows, 1, {share, carries, share, carries}, 0);  // the sink's own share is not adjusted
 }
 
 }  // namespace

@@ -65,21 +65,15 @@ std::string TileRequest::name() const {
 CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size) {
   const int levels = zoom_levels(size);
   if (tile.z < 0 || tile.z >= levels)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "tile",
-          .argument = "z",
-          .found = tile.z,
-          .expected = fmt::format("0 to {}, a zoom of this matrix", levels - 1)});
+    fail("tile", "z", tile.z, fmt::format("0 to {}, a zoom of this matrix", levels - 1),
+         ErrorCode::kNotFound);
   const int shift = levels - 1 - tile.z;
   const std::int64_t extent = kTile << shift;
   const std::int64_t rows = (size.queries + extent - 1) / extent;
   const std::int64_t columns = (size.keys + extent - 1) / extent;
   if (tile.y < 0 || tile.x < 0 || tile.y >= rows || tile.x >= columns)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "tile",
-          .argument = "y/x",
-          .found = fmt::format("{}/{}", tile.y, tile.x),
-          .expected = fmt::format("one of {} x {} tiles", rows, columns)});
+    fail("tile", "y/x", fmt::format("{}/{}", tile.y, tile.x),
+         fmt::format("one of {} x {} tiles", rows, columns), ErrorCode::kNotFound);
   return {.head = tile.place.head,
           .row_begin = tile.y * extent,
           .row_end = std::min((tile.y + 1) * extent, size.queries),

@@ -177,11 +177,9 @@ std::optional<std::string> compared_run(const ViewAddress& view) {
 void check_other_side(const ViewAddress& view, bool has_edited) {
   const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
   if (!versus || versus->head || has_edited) return;
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "html",
-        .argument = "vs",
-        .found = view.versus,
-        .expected = "a head, or edits of a session that has a model: a file can show no other"});
+  fail("html", "vs", view.versus,
+       "a head, or edits of a session that has a model: a file can show no other",
+       ErrorCode::kUnsupported);
 }
 
 std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,

@@ -84,10 +84,8 @@ SessionStack stack_of(const StackArrays& from) {
     shape.causal = shape.causal && is_causal(stack.layers.back());
   }
   if (shape.attending.empty())
-    fail({.op = "session",
-          .argument = "layers",
-          .found = stack.layers.empty() ? "empty" : "without a layer that has q",
-          .expected = fmt::format("at least one of {}", stack_name(from.stack))});
+    fail("session", "layers", stack.layers.empty() ? "empty" : "without a layer that has q",
+         fmt::format("at least one of {}", stack_name(from.stack)));
   shape.layers = static_cast<int>(stack.layers.size());
   shape.heads = static_cast<int>(first_of(stack).q.dim(1));
   shape.kv_heads = static_cast<int>(first_of(stack).k.dim(1));

@@ -154,17 +154,11 @@ Tensor added(const LayerAttention& layer, const Tensor& logs) {
 
 LayerAttention carried(const LayerAttention& layer) {
   if (layer.scores.normaliser != Normaliser::kSoftmax)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "session",
-          .argument = "carried",
-          .found = "asked for",
-          .expected = "weights of a softmax: no others are shares of a row"});
+    fail("session", "carried", "asked for", "weights of a softmax: no others are shares of a row",
+         ErrorCode::kUnsupported);
   if (layer.v.dim(3) == 0)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "session",
-          .argument = "carried",
-          .found = "asked for",
-          .expected = "values: this session has none"});
+    fail("session", "carried", "asked for", "values: this session has none",
+         ErrorCode::kUnsupported);
   LayerAttention shares = shared(layer);
   const Tensor logs = logarithms(lengths_carried(layer));
   shares.bias = layer.scores.bias.given() ? added(layer, logs) : logs.share();

@@ -224,11 +224,9 @@ void EditTap::temper(const TapName& name, AttentionArgs& args) {
   if (std::ranges::count(factors, 1.0) == std::ssize(factors)) return;
   Scores& scores = args.scores;
   if (scores.softcap > 0 && std::ranges::count(factors, factors[0]) != std::ssize(factors))
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "temperature",
-          .argument = "heads",
-          .found = fmt::format("some heads of layer {}, whose scores have a softcap", name.layer),
-          .expected = "all heads of the layer, by one factor"});
+    fail("temperature", "heads",
+         fmt::format("some heads of layer {}, whose scores have a softcap", name.layer),
+         "all heads of the layer, by one factor", ErrorCode::kUnsupported);
   scores.softcap *= factors[0];
   scores.scale.resize(heads, scores.scale.at(0));
   for (std::size_t head = 0; head < heads; ++head) scores.scale[head] *= factors[head];

@@ -20,11 +20,9 @@ std::string names(std::span<const StackShape> shapes) {
 void check_number(std::string_view op, std::string_view model, const char* what,
                   std::int64_t number, std::int64_t count) {
   if (number >= 0 && number < count) return;
-  fail({.code = ErrorCode::kNotFound,
-        .op = op,
-        .argument = what,
-        .found = number,
-        .expected = fmt::format("0 to {} ({} has {})", count - 1, model, number_of(count, what))});
+  fail(op, what, number,
+       fmt::format("0 to {} ({} has {})", count - 1, model, number_of(count, what)),
+       ErrorCode::kNotFound);
 }
 
 }  // namespace
@@ -33,11 +31,8 @@ const StackShape& find_stack(std::string_view op, std::string_view model,
                              std::span<const StackShape> shapes, Stack stack) {
   const auto found = std::ranges::find(shapes, stack, &StackShape::stack);
   if (found == shapes.end())
-    fail({.code = ErrorCode::kNotFound,
-          .op = op,
-          .argument = "stack",
-          .found = stack_name(stack),
-          .expected = fmt::format("{} ({} has no other)", names(shapes), model)});
+    fail(op, "stack", stack_name(stack), fmt::format("{} ({} has no other)", names(shapes), model),
+         ErrorCode::kNotFound);
   return *found;
 }
 
@@ -45,12 +40,9 @@ void check_layer(std::string_view op, std::string_view model, const StackShape& 
                  std::int64_t layer) {
   check_number(op, model, "layer", layer, shape.layers);
   if (shape.has(static_cast<int>(layer))) return;
-  fail({.code = ErrorCode::kNotFound,
-        .op = op,
-        .argument = "layer",
-        .found = layer,
-        .expected = fmt::format("{}: the layers of {} that have attention",
-                                layers_text(shape.attending), model)});
+  fail(op, "layer", layer,
+       fmt::format("{}: the layers of {} that have attention", layers_text(shape.attending), model),
+       ErrorCode::kNotFound);
 }
 
 void check_head(std::string_view op, std::string_view model, const StackShape& shape,
@@ -66,12 +58,10 @@ void Session::require_kept(std::string_view op, const StackShape& shape, int lay
   if (keep.has(layer)) return;
   std::vector<int> own = keep.layers.value_or(std::vector<int>());
   std::erase_if(own, [&](int each) { return each >= shape.layers; });
-  fail({.code = ErrorCode::kNotFound,
-        .op = op,
-        .argument = "layer",
-        .found = layer,
-        .expected = own.empty() ? std::string("none: no layer of this stack was kept")
-                                : layers_text(own) + ": the layers that were kept"});
+  fail(op, "layer", layer,
+       own.empty() ? std::string("none: no layer of this stack was kept")
+                   : layers_text(own) + ": the layers that were kept",
+       ErrorCode::kNotFound);
 }
 
 double Session::score_error() const {

@@ -92,11 +92,9 @@ Tensor in_halves(const TapName& name, const char* what, const ConstView& x) {
   const auto beyond =
       std::ranges::find_if(all, [](float number) { return std::abs(number) > kLargestF16; });
   if (beyond != all.end())
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "session",
-          .argument = "keep",
-          .found = fmt::format("f16 for {} of {}, which has {}", what, layer_text(name), *beyond),
-          .expected = "f32: f16 ends at 65504"});
+    fail("session", "keep",
+         fmt::format("f16 for {} of {}, which has {}", what, layer_text(name), *beyond),
+         "f32: f16 ends at 65504", ErrorCode::kUnsupported);
   return Tensor::converted(numbers, DType::kF16);
 }
 

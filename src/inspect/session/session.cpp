@@ -70,10 +70,8 @@ void write_target(const LoadedModel& model, Session& session) {
 void read_target(const LoadedModel& model, const std::optional<std::vector<SessionToken>>& target,
                  Session& session) {
   if (session.info.first_token < 0)
-    fail({.op = "session",
-          .argument = "target",
-          .found = "without a first token",
-          .expected = "decoder_start_token_id in " + model.name + "'s configuration"});
+    fail("session", "target", "without a first token",
+         "decoder_start_token_id in " + model.name + "'s configuration");
   session.key_tokens = std::exchange(session.tokens, {});
   check_length(session);
   session.tokens.push_back(first_token(model));
@@ -94,10 +92,8 @@ std::vector<SessionToken> named_tokens(const LoadedModel& model, const Tokenizer
   std::vector<SessionToken> tokens;
   for (const TokenId id : ids) {
     if (id < 0 || id >= vocabulary)
-      fail({.op = "session",
-            .argument = "ids",
-            .found = id,
-            .expected = fmt::format("0 to {} ({}'s vocabulary)", vocabulary - 1, model.name)});
+      fail("session", "ids", id,
+           fmt::format("0 to {} ({}'s vocabulary)", vocabulary - 1, model.name));
     tokens.push_back(token_of(tokenizer, id, {}));
   }
   return tokens;
@@ -134,10 +130,7 @@ namespace {
 void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& session) {
   const ModelInfo& info = session.info;
   if (texts.pair && (info.causal || info.reads_source()))
-    fail({.op = "session",
-          .argument = "pair",
-          .found = "given",
-          .expected = "none: " + model.name + " is not an encoder"});
+    fail("session", "pair", "given", "none: " + model.name + " is not an encoder");
   const Encoding encoding =
       texts.chat   ? encode_chat(model, *texts.chat, texts.text)
       : texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
@@ -154,12 +147,11 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
         return token.begin < token.end;
       });
   if (is_blank || !has_token)
-    fail({.op = "session",
-          .argument = "text",
-          .found = texts.text.empty() ? "empty"
-                   : is_blank         ? "blank"
-                                      : "without a token",
-          .expected = "at least one word"});
+    fail("session", "text",
+         texts.text.empty() ? "empty"
+         : is_blank         ? "blank"
+                            : "without a token",
+         "at least one word");
   if (texts.pair) session.split = pair_split(session.tokens);
   if (texts.pair && info.token_types > 1) session.types = encoding.types;
 }
@@ -175,10 +167,7 @@ Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
           .expected = "token ids",
           .hint = model.name + " has no tokenizer"});
   if (texts.target && !reads_source)
-    fail({.op = "session",
-          .argument = "target",
-          .found = "given",
-          .expected = "none: " + model.name + " is not an encoder-decoder"});
+    fail("session", "target", "given", "none: " + model.name + " is not an encoder-decoder");
   Session session = session_of(model);
   read_texts(model, texts, session);
   if (!reads_source) return session;

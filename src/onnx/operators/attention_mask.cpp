@@ -25,11 +25,8 @@ Tensor hidden(const Shape& shape, DType dtype) {
 Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
   const bool legal = mask.dtype() == DType::kBool || is_floating(mask.dtype());
   if (!legal)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "Attention",
-          .argument = "attn_mask",
-          .found = name(mask.dtype()),
-          .expected = "bool or a floating type"});
+    fail("Attention", "attn_mask", name(mask.dtype()), "bool or a floating type",
+         ErrorCode::kUnsupported);
   if (1 > mask.rank() || mask.rank() > 4 || mask.dim(-1) > keys)
     fail("Attention", "attn_mask.shape", to_string(mask.shape()),
          fmt::format("one to four axes, the last at most {}", keys));

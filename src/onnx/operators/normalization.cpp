@@ -31,11 +31,7 @@ DType stage_type(const NodeCall& call, DType of_x) {
   const std::int64_t stash = call.integer("stash_type", 1);
   if (stash == 1) return of_x == DType::kF64 ? DType::kF64 : DType::kF32;
   if (stash == 11) return DType::kF64;
-  fail({.code = ErrorCode::kUnsupported,
-        .op = call.node.op_type,
-        .argument = "stash_type",
-        .found = stash,
-        .expected = "1 (float) or 11 (double)"});
+  fail(call.node.op_type, "stash_type", stash, "1 (float) or 11 (double)", ErrorCode::kUnsupported);
 }
 
 // Statistics of the rows in the type U, with extent 1 for the reduced axes.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "text/files/readers.h"
 #include "text/files/sentence_piece_json.h"
@@ -254,11 +255,8 @@ Json language_template(const OfLanguages& kind, const Json& added_tokens, const 
     const auto found = std::ranges::find_if(
         added_tokens.items(), [&](const Json& each) { return each["content"] == Json(name); });
     if (found == added_tokens.items().end())
-      fail({.code = ErrorCode::kCorrupt,
-            .file = config.file(),
-            .argument = name == end ? "eos_token" : "src_lang",
-            .found = "'" + name + "'",
-            .expected = "an added token of tokenizer.json"});
+      fail_in(config.file(), name == end ? "eos_token" : "src_lang", "'" + name + "'",
+              "an added token of tokenizer.json");
     tokens.set(name, Json({{"id", name},
                            {"ids", Json::array({(*found)["id"]})},
                            {"tokens", Json::array({name})}}));

@@ -250,11 +250,8 @@ Surroundings read_surroundings(const std::filesystem::path& path, const Model& m
 
 void refuse_words(const Model& model, const std::filesystem::path& path) {
   if (model.algorithm == Model::Algorithm::kWord)
-    fail({.code = ErrorCode::kUnsupported,
-          .file = path.string(),
-          .argument = "model_type",
-          .found = "3 (words)",
-          .expected = "1 (unigram), 2 (BPE) or 4 (characters)"});
+    fail_in(path.string(), "model_type", "3 (words)", "1 (unigram), 2 (BPE) or 4 (characters)",
+            ErrorCode::kUnsupported);
 }
 
 // `in_folder`: control pieces are added tokens, like in transformers.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/formats/protobuf.h"
+#include "base/wording.h"
 #include "text/files/readers.h"
 
 namespace heed {
@@ -51,11 +52,7 @@ void read_normalizer(std::span<const std::byte> message, const ProtobufSource& s
 
 [[noreturn]] void refuse(const ProtobufSource& source, Phrase argument, Phrase found,
                          Phrase expected) {
-  fail({.code = ErrorCode::kCorrupt,
-        .file = source.path,
-        .argument = std::move(argument),
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail_in(source.path, std::move(argument), std::move(found), std::move(expected));
 }
 
 void check(const Model& model, const ProtobufSource& source) {

@@ -24,11 +24,7 @@ using Type = SentencePieceModel::Type;
 
 [[noreturn]] void refuse(const StoredVocabulary& stored, Phrase argument, Phrase found,
                          Phrase expected, ErrorCode code = ErrorCode::kCorrupt) {
-  fail({.code = code,
-        .file = stored.file,
-        .argument = std::move(argument),
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail_in(stored.file, std::move(argument), std::move(found), std::move(expected), code);
 }
 
 Type type_of(const StoredVocabulary& stored, std::size_t id) {

@@ -1,6 +1,7 @@
 // BERT's vocab.txt, with the settings in tokenizer_config.json.
 #include <sstream>
 
+#include "base/wording.h"
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
@@ -42,11 +43,8 @@ struct Names {
 void check(const Vocabulary& vocabulary, const Names& names, const std::filesystem::path& path) {
   for (const std::string& name : {names.unknown, names.begin, names.end})
     if (vocabulary.find(name) < 0)
-      fail({.code = ErrorCode::kCorrupt,
-            .file = path.string(),
-            .argument = "the vocabulary",
-            .found = "one without " + name,
-            .expected = "a WordPiece vocabulary, a piece per line"});
+      fail_in(path.string(), "the vocabulary", "one without " + name,
+              "a WordPiece vocabulary, a piece per line");
 }
 
 }  // namespace

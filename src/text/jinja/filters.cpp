@@ -16,7 +16,6 @@ namespace {
 using Filter = Value (*)(const Value&, const Arguments&);
 
 Value trim(const Value& value, const Arguments& given) {
-  given.require(1, {"chars"});
   const Value* chars = given.find(0, "chars");
   std::optional<std::string> own;
   if (chars != nullptr && !chars->is_none()) own = given.text(0, "chars");
@@ -24,48 +23,34 @@ Value trim(const Value& value, const Arguments& given) {
 }
 
 template <std::string (*Change)(std::string_view)>
-Value changed(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value changed(const Value& value, const Arguments&) {
   return Change(as_text(value));
 }
 
-Value length(const Value& value, const Arguments& given) {
-  given.require(0, {});
-  return length_of(value);
-}
+Value length(const Value& value, const Arguments&) { return length_of(value); }
 
 Value default_of(const Value& value, const Arguments& given) {
-  given.require(2, {"default_value", "boolean"});
   if (!value.is_undefined() && (!given.flag(1, "boolean") || value.truth())) return value;
   const Value* other = given.find(0, "default_value");
   return other == nullptr ? Value("") : *other;
 }
 
-Value first(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value first(const Value& value, const Arguments&) {
   const Values items = items_of(value);
   return items.empty() ? Value() : items.front();
 }
 
-Value last(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value last(const Value& value, const Arguments&) {
   if (value.list() != nullptr) length_of(value);  // a generator has no last item
   const Values items = items_of(value);
   return items.empty() ? Value() : items.back();
 }
 
-Value string(const Value& value, const Arguments& given) {
-  given.require(0, {});
-  return as_text(value);
-}
+Value string(const Value& value, const Arguments&) { return as_text(value); }
 
-Value list(const Value& value, const Arguments& given) {
-  given.require(0, {});
-  return List{.items = items_of(value)};
-}
+Value list(const Value& value, const Arguments&) { return List{.items = items_of(value)}; }
 
 Value whole(const Value& value, const Arguments& given) {
-  given.require(1, {"default"});
   const Value* other = given.find(0, "default");
   const Value otherwise = other == nullptr ? Value(std::int64_t{0}) : *other;
   if (value.is_undefined()) refuse_undefined(*value.undefined());
@@ -87,7 +72,6 @@ Value whole(const Value& value, const Arguments& given) {
 }
 
 Value real(const Value& value, const Arguments& given) {
-  given.require(1, {"default"});
   const Value* other = given.find(0, "default");
   if (value.is_undefined()) refuse_undefined(*value.undefined());
   if (value.is_number()) return value.number();
@@ -99,13 +83,11 @@ Value real(const Value& value, const Arguments& given) {
 }
 
 Value replace(const Value& value, const Arguments& given) {
-  given.require(3, {"old", "new", "count"});
   return replaced(as_text(value), given.text(0, "old"), given.text(1, "new"),
                   given.integer(2, "count", -1));
 }
 
-Value reverse(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value reverse(const Value& value, const Arguments&) {
   Values items = items_of(value);
   std::ranges::reverse(items);
   if (value.text() == nullptr) return List{std::move(items), Sequence::kGenerator};
@@ -114,8 +96,7 @@ Value reverse(const Value& value, const Arguments& given) {
   return text;
 }
 
-Value items_filter(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value items_filter(const Value& value, const Arguments&) {
   if (value.is_undefined()) return List{{}, Sequence::kGenerator};
   const Mapping* dict = value.dict();
   if (dict == nullptr) refuse(fmt::format("the items of {}", value.type()), "of a dictionary");
@@ -129,7 +110,6 @@ std::string blanks_of(const Value* given, std::int64_t width) {
 }
 
 Value to_json_filter(const Value& value, const Arguments& given) {
-  given.require(4, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style = {.ascii = given.flag(0, "ensure_ascii"), .sorted = given.flag(3, "sort_keys")};
   if (const Value* indent = given.find(1, "indent"); indent != nullptr && !indent->is_none()) {
     style.is_indented = true;
@@ -149,7 +129,6 @@ Value to_json_filter(const Value& value, const Arguments& given) {
 }
 
 Value indent(const Value& value, const Arguments& given) {
-  given.require(3, {"width", "first", "blank"});
   const Value* width = given.find(0, "width");
   const bool is_text = width != nullptr && width->text() != nullptr;
   const std::int64_t count = is_text ? 0 : given.integer(0, "width", 4);
@@ -181,7 +160,6 @@ Value attribute(Value value, const Value& path, const Value* otherwise = nullptr
 }
 
 Value join(const Value& value, const Arguments& given) {
-  given.require(2, {"d", "attribute"});
   const Value* path = given.find(1, "attribute");
   const Value* separator = given.find(0, "d");
   std::string out;
@@ -204,7 +182,7 @@ Value map(const Value& value, const Arguments& given) {
   List all = {.kind = Sequence::kGenerator};
   const Value* path = find(given.named, "attribute");
   const Value* otherwise = find(given.named, "default");
-  if (path != nullptr) given.require(0, {"attribute", "default"});
+  if (path != nullptr) given.require(0, "attribute default");
   const std::string filter = path == nullptr ? given.text(0, "filter") : "";
   for (const Value& each : items_of(value)) {
     if (path == nullptr) {
@@ -239,7 +217,6 @@ Value compared_by(const Value& value, bool case_sensitive, const Value* path) {
 }
 
 Value sort(const Value& value, const Arguments& given) {
-  given.require(3, {"reverse", "case_sensitive", "attribute"});
   std::vector<std::pair<Value, Value>> keyed;
   for (Value& each : items_of(value))
     keyed.emplace_back(
@@ -254,13 +231,11 @@ Value sort(const Value& value, const Arguments& given) {
 }
 
 Value dictsort(const Value& value, const Arguments& given) {
-  given.require(1, {"case_sensitive"});
   const Value pairs = items_filter(value, {});
   return sort(pairs, {.positional = {false, given.flag(0, "case_sensitive"), std::int64_t{0}}});
 }
 
 Value unique(const Value& value, const Arguments& given) {
-  given.require(2, {"case_sensitive", "attribute"});
   constexpr std::size_t kMost = 10000;  // each is compared with all previous ones
   Values keys;
   List all = {.kind = Sequence::kGenerator};
@@ -274,51 +249,59 @@ Value unique(const Value& value, const Arguments& given) {
   return all;
 }
 
-Value absolute(const Value& value, const Arguments& given) {
-  given.require(0, {});
+Value absolute(const Value& value, const Arguments&) {
   if (!value.is_number()) refuse(fmt::format("abs of {}", value.type()), "of a number");
   return value.number() < 0 ? negated(value) : value.is_flag() ? Value(value.integer()) : value;
 }
 
-constexpr std::pair<std::string_view, Filter> kFilters[] = {{"trim", trim},
-                                                            {"length", length},
-                                                            {"count", length},
-                                                            {"tojson", to_json_filter},
-                                                            {"join", join},
-                                                            {"upper", changed<upper>},
-                                                            {"lower", changed<lower>},
-                                                            {"capitalize", changed<capitalized>},
-                                                            {"title", changed<titled_words>},
-                                                            {"default", default_of},
-                                                            {"d", default_of},
-                                                            {"first", first},
-                                                            {"last", last},
-                                                            {"list", list},
-                                                            {"string", string},
-                                                            {"safe", string},
-                                                            {"int", whole},
-                                                            {"float", real},
-                                                            {"abs", absolute},
-                                                            {"replace", replace},
-                                                            {"reverse", reverse},
-                                                            {"items", items_filter},
-                                                            {"indent", indent},
-                                                            {"map", map},
-                                                            {"select", selected<true, false>},
-                                                            {"reject", selected<false, false>},
-                                                            {"selectattr", selected<true, true>},
-                                                            {"rejectattr", selected<false, true>},
-                                                            {"sort", sort},
-                                                            {"dictsort", dictsort},
-                                                            {"unique", unique}};
+constexpr std::size_t kAny = SIZE_MAX;
+
+struct KnownFilter {
+  std::string_view name;
+  Filter apply;
+  std::size_t most = kAny;  // positional arguments; kAny: the filter checks its arguments
+  std::string_view names = {};
+};
+constexpr KnownFilter kFilters[] = {
+    {"trim", trim, 1, "chars"},
+    {"length", length, 0},
+    {"count", length, 0},
+    {"tojson", to_json_filter, 4, "ensure_ascii indent separators sort_keys"},
+    {"join", join, 2, "d attribute"},
+    {"upper", changed<upper>, 0},
+    {"lower", changed<lower>, 0},
+    {"capitalize", changed<capitalized>, 0},
+    {"title", changed<titled_words>, 0},
+    {"default", default_of, 2, "default_value boolean"},
+    {"d", default_of, 2, "default_value boolean"},
+    {"first", first, 0},
+    {"last", last, 0},
+    {"list", list, 0},
+    {"string", string, 0},
+    {"safe", string, 0},
+    {"int", whole, 1, "default"},
+    {"float", real, 1, "default"},
+    {"abs", absolute, 0},
+    {"replace", replace, 3, "old new count"},
+    {"reverse", reverse, 0},
+    {"items", items_filter, 0},
+    {"indent", indent, 3, "width first blank"},
+    {"map", map},
+    {"select", selected<true, false>},
+    {"reject", selected<false, false>},
+    {"selectattr", selected<true, true>},
+    {"rejectattr", selected<false, true>},
+    {"sort", sort, 3, "reverse case_sensitive attribute"},
+    {"dictsort", dictsort, 1, "case_sensitive"},
+    {"unique", unique, 2, "case_sensitive attribute"}};
 
 }  // namespace
 
 Value filtered(std::string_view filter, const Value& value, const Arguments& arguments) {
-  const auto known =
-      std::ranges::find(kFilters, filter, &std::pair<std::string_view, Filter>::first);
+  const auto known = std::ranges::find(kFilters, filter, &KnownFilter::name);
   if (known == std::end(kFilters)) not_served("a filter", filter);
-  return known->second(value, arguments);
+  if (known->most != kAny) arguments.require(known->most, known->names);
+  return known->apply(value, arguments);
 }
 
 }  // namespace heed::jinja

@@ -11,7 +11,7 @@ namespace heed::jinja {
 namespace {
 
 Value range(const Arguments& given) {
-  given.require(3, {});
+  given.require(3);
   constexpr std::int64_t kMost = 100000;  // like Jinja's sandbox
   if (given.positional.empty()) refuse("range without an end", "a whole number");
   const bool has_begin = given.positional.size() > 1;
@@ -56,7 +56,7 @@ Value raise_exception(const Arguments& given) {
 }
 
 Value strftime_now(const Arguments& given) {
-  given.require(1, {"format"});
+  given.require(1, "format");
   const std::string format = given.text(0, "format");
   const std::time_t now = std::time(nullptr);
   std::tm local = {};

@@ -15,19 +15,22 @@ namespace heed::jinja {
 namespace {
 
 template <typename Own>
-using Method = Value (*)(const Own&, const Arguments&);
+struct Method {
+  std::string_view name;
+  Value (*call)(const Own&, const Arguments&);
+  std::size_t most;  // positional arguments
+  std::string_view names = {};
+};
 
 template <Side Where>
 Value strip(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   std::optional<std::string> chars;
   if (!given.positional.empty() && !given.positional[0].is_none()) chars = given.text(0, "chars");
   return stripped(text, chars, Where);
 }
 
 template <std::string (*Change)(std::string_view)>
-Value changed(const std::string& text, const Arguments& given) {
-  given.require(0, {});
+Value changed(const std::string& text, const Arguments&) {
   return Change(text);
 }
 
@@ -37,7 +40,6 @@ Value list_of(const std::vector<std::string>& texts) {
 
 template <bool FromRight>
 Value split_method(const std::string& text, const Arguments& given) {
-  given.require(2, {"sep", "maxsplit"});
   const Value* separator = given.find(0, "sep");
   const bool by_blanks = separator == nullptr || separator->is_none();
   const std::string own = by_blanks ? "" : given.text(0, "sep");
@@ -45,15 +47,11 @@ Value split_method(const std::string& text, const Arguments& given) {
   return list_of(split(text, own, given.integer(1, "maxsplit", -1), FromRight));
 }
 
-Value splitlines(const std::string& text, const Arguments& given) {
-  given.require(0, {});
-  return list_of(lines_of(text));
-}
+Value splitlines(const std::string& text, const Arguments&) { return list_of(lines_of(text)); }
 
 // With one text or a tuple of texts.
 template <bool AtEnd>
 Value has_end(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   const auto has = [&](const Value& part) {
     if (part.text() == nullptr)
       refuse(fmt::format("a text that begins or ends with {}", part.type()), "with a text");
@@ -65,7 +63,6 @@ Value has_end(const std::string& text, const Arguments& given) {
 }
 
 Value replace(const std::string& text, const Arguments& given) {
-  given.require(3, {"count"});
   const std::int64_t count = given.integer(2, "count", -1);
   return replaced(text, given.text(0, "old"), given.text(1, "new"), count);
 }
@@ -73,7 +70,6 @@ Value replace(const std::string& text, const Arguments& given) {
 // Counted in characters, like Python.
 template <bool FromRight>
 Value find_method(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   const std::string part = given.text(0, "sub");
   const std::size_t found = FromRight ? text.rfind(part) : text.find(part);
   return found == std::string::npos ? Value(std::int64_t{-1})
@@ -81,14 +77,12 @@ Value find_method(const std::string& text, const Arguments& given) {
 }
 
 Value count_method(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   const std::string part = given.text(0, "sub");
   if (part.empty()) return length_of(text) + 1;
   return std::ssize(split(text, part, -1, /*from_right=*/false)) - 1;
 }
 
 Value join(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   if (given.positional.empty()) refuse("no argument", "a list of texts");
   for (const Value& each : items_of(given.positional[0]))
     if (each.text() == nullptr) refuse(fmt::format("{} is joined", each.type()), "texts");
@@ -97,15 +91,13 @@ Value join(const std::string& text, const Arguments& given) {
 
 template <bool AtEnd>
 Value remove(const std::string& text, const Arguments& given) {
-  given.require(1, {});
   const std::string part = given.text(0, "prefix");
   if (AtEnd) return text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text;
   return text.starts_with(part) ? text.substr(part.size()) : text;
 }
 
 template <bool (*Is)(char32_t)>
-Value all_are(const std::string& text, const Arguments& given) {
-  given.require(0, {});
+Value all_are(const std::string& text, const Arguments&) {
   return !text.empty() && std::ranges::all_of(characters_of(text), [](const std::string& each) {
     return Is(character_at(each, 0).code);
   });
@@ -114,33 +106,31 @@ Value all_are(const std::string& text, const Arguments& given) {
 bool is_digit(char32_t code) { return general_category(code) == 9; }
 bool is_letter_or_digit(char32_t code) { return is_letter(code) || is_number(code); }
 
-constexpr std::pair<std::string_view, Method<std::string>> kOfTexts[] = {
-    {"strip", strip<Side::kBoth>},
-    {"lstrip", strip<Side::kLeft>},
-    {"rstrip", strip<Side::kRight>},
-    {"upper", changed<upper>},
-    {"lower", changed<lower>},
-    {"capitalize", changed<capitalized>},
-    {"title", changed<titled>},
-    {"split", split_method<false>},
-    {"rsplit", split_method<true>},
-    {"splitlines", splitlines},
-    {"startswith", has_end<false>},
-    {"endswith", has_end<true>},
-    {"replace", replace},
-    {"find", find_method<false>},
-    {"rfind", find_method<true>},
-    {"count", count_method},
-    {"join", join},
-    {"removeprefix", remove<false>},
-    {"removesuffix", remove<true>},
-    {"isdigit", all_are<is_digit>},
-    {"isalpha", all_are<is_letter>},
-    {"isalnum", all_are<is_letter_or_digit>},
-    {"isspace", all_are<is_python_space>}};
+constexpr Method<std::string> kOfTexts[] = {{"strip", strip<Side::kBoth>, 1},
+                                            {"lstrip", strip<Side::kLeft>, 1},
+                                            {"rstrip", strip<Side::kRight>, 1},
+                                            {"upper", changed<upper>, 0},
+                                            {"lower", changed<lower>, 0},
+                                            {"capitalize", changed<capitalized>, 0},
+                                            {"title", changed<titled>, 0},
+                                            {"split", split_method<false>, 2, "sep maxsplit"},
+                                            {"rsplit", split_method<true>, 2, "sep maxsplit"},
+                                            {"splitlines", splitlines, 0},
+                                            {"startswith", has_end<false>, 1},
+                                            {"endswith", has_end<true>, 1},
+                                            {"replace", replace, 3, "count"},
+                                            {"find", find_method<false>, 1},
+                                            {"rfind", find_method<true>, 1},
+                                            {"count", count_method, 1},
+                                            {"join", join, 1},
+                                            {"removeprefix", remove<false>, 1},
+                                            {"removesuffix", remove<true>, 1},
+                                            {"isdigit", all_are<is_digit>, 0},
+                                            {"isalpha", all_are<is_letter>, 0},
+                                            {"isalnum", all_are<is_letter_or_digit>, 0},
+                                            {"isspace", all_are<is_python_space>, 0}};
 
 Value get(const Mapping& dict, const Arguments& given) {
-  given.require(2, {});
   if (given.positional.empty()) refuse("no argument", "a key");
   const std::string* key = given.positional[0].text();
   const Value* found = key == nullptr ? nullptr : find(dict.members, *key);
@@ -148,24 +138,19 @@ Value get(const Mapping& dict, const Arguments& given) {
   return given.positional.size() > 1 ? given.positional[1] : Value(nullptr);
 }
 
-Value items(const Mapping& dict, const Arguments& given) {
-  given.require(0, {});
-  return List{pairs_of(dict)};
-}
+Value items(const Mapping& dict, const Arguments&) { return List{pairs_of(dict)}; }
 
 template <bool Keys>
-Value parts(const Mapping& dict, const Arguments& given) {
-  given.require(0, {});
+Value parts(const Mapping& dict, const Arguments&) {
   List all;
   for (const auto& [name, member] : dict.members) all.items.push_back(Keys ? Value(name) : member);
   return all;
 }
 
-constexpr std::pair<std::string_view, Method<Mapping>> kOfDicts[] = {
-    {"get", get}, {"items", items}, {"keys", parts<true>}, {"values", parts<false>}};
+constexpr Method<Mapping> kOfDicts[] = {
+    {"get", get, 2}, {"items", items, 0}, {"keys", parts<true>, 0}, {"values", parts<false>, 0}};
 
 Value index(const List& list, const Arguments& given) {
-  given.require(1, {});
   if (given.positional.empty()) refuse("no argument", "an item");
   const auto found = std::ranges::find_if(
       list.items, [&](const Value& each) { return equal(each, given.positional[0]); });
@@ -174,14 +159,12 @@ Value index(const List& list, const Arguments& given) {
 }
 
 Value count(const List& list, const Arguments& given) {
-  given.require(1, {});
   if (given.positional.empty()) refuse("no argument", "an item");
   return static_cast<std::int64_t>(std::ranges::count_if(
       list.items, [&](const Value& each) { return equal(each, given.positional[0]); }));
 }
 
-constexpr std::pair<std::string_view, Method<List>> kOfLists[] = {{"index", index},
-                                                                  {"count", count}};
+constexpr Method<List> kOfLists[] = {{"index", index, 1}, {"count", count, 1}};
 
 // Python's other methods: a call is rejected by name, and the name is never read as a member.
 constexpr std::string_view kOthersOfTexts[] = {
@@ -197,10 +180,11 @@ constexpr std::string_view kOthersOfLists[] = {"append",  "extend", "insert", "p
 template <auto Access, typename Known, typename Others>
 Value bound_method(const Value& value, const std::string& name, const Known& known,
                    const Others& others) {
-  for (const auto& [method_name, call] : known)
-    if (method_name == name)
-      return Function{name, [value, call = call](const Arguments& given) {
-                        return call(*(value.*Access)(), given);
+  for (const auto& method : known)
+    if (method.name == name)
+      return Function{name, [value, &method](const Arguments& given) {
+                        given.require(method.most, method.names);
+                        return method.call(*(value.*Access)(), given);
                       }};
   if (std::ranges::find(others, name) == std::end(others)) return {};
   return Function{name, [name, type = value.type()](const Arguments&) -> Value {

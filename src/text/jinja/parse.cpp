@@ -17,7 +17,7 @@ using Ends = std::initializer_list<std::string_view>;
 
 class Parser {
  public:
-  explicit Parser(std::string_view source) : tokens_(tokens_of(source)), expressions_(tokens_) {}
+  explicit Parser(std::string_view source) : tokens_(tokens_of(source)) {}
 
   std::vector<Statement> run() { return body({}); }
 
@@ -51,7 +51,7 @@ class Parser {
     } else if (tokens_.is(TokenKind::kOutputBegin)) {
       tokens_.take();
       own.action = Action::kOutput;
-      own.value = expressions_.tuple(/*has_condition=*/true);
+      own.value = read_tuple(tokens_, /*has_condition=*/true);
       tokens_.expect(TokenKind::kOutputEnd, "'}}'");
     } else {
       tokens_.take();
@@ -94,7 +94,7 @@ class Parser {
 
   void read_if(Statement& own) {
     own.action = Action::kIf;
-    own.value = expressions_.tuple(/*has_condition=*/false);
+    own.value = read_tuple(tokens_, /*has_condition=*/false);
     end_block();
     own.body = body({"elif", "else", "endif"});
     const Token end = tokens_.take();
@@ -126,8 +126,8 @@ class Parser {
     own.action = Action::kFor;
     own.names = targets("a variable's name");
     if (!tokens_.skip_name("in")) tokens_.refuse("'in'");
-    own.value = expressions_.tuple(/*has_condition=*/false);
-    if (tokens_.skip_name("if")) own.filter = expressions_.expression();
+    own.value = read_tuple(tokens_, /*has_condition=*/false);
+    if (tokens_.skip_name("if")) own.filter = read_expression(tokens_);
     if (tokens_.is_name("recursive"))
       refuse_in_line(own.line, "a recursive loop", "one without", ErrorCode::kUnsupported);
     end_block();
@@ -149,11 +149,11 @@ class Parser {
       own.names.front() = tokens_.expect(TokenKind::kName, "a member's name").text;
     }
     if (tokens_.skip_operator("=")) {
-      own.value = expressions_.tuple(/*has_condition=*/true);
+      own.value = read_tuple(tokens_, /*has_condition=*/true);
       return end_block();
     }
     own.action = Action::kSetBlock;
-    if (tokens_.is_operator("|")) own.filter = expressions_.filters(nullptr);
+    if (tokens_.is_operator("|")) own.filter = read_filters(tokens_);
     end_block();
     own.body = body({"endset"});
     end_body();
@@ -165,7 +165,7 @@ class Parser {
     tokens_.read_between("(", ")", [&] {
       own.names.push_back(tokens_.expect(TokenKind::kName, "a parameter's name").text);
       if (tokens_.skip_operator("="))
-        own.defaults.push_back(expressions_.expression());
+        own.defaults.push_back(read_expression(tokens_));
       else if (!own.defaults.empty())
         tokens_.refuse("a default, as of the parameter before it");
     });
@@ -181,7 +181,7 @@ class Parser {
     while (tokens_.is(TokenKind::kName)) {
       own.names.push_back(tokens_.take().text);
       tokens_.expect_operator("=");
-      own.defaults.push_back(expressions_.expression());
+      own.defaults.push_back(read_expression(tokens_));
       if (!tokens_.skip_operator(",")) break;
     }
     end_block();
@@ -205,7 +205,6 @@ class Parser {
   }
 
   TokenStream tokens_;
-  ExpressionParser expressions_;
   int depth_ = 0;
   bool in_loop_ = false;
 };

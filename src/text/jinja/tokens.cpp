@@ -1,5 +1,3 @@
-#include "text/jinja/tokens.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "text/jinja/token_stream.h"
 #include "text/utf8.h"
 
 namespace heed::jinja {

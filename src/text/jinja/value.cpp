@@ -142,11 +142,12 @@ std::string Arguments::text(std::size_t place, std::string_view name) const {
   return *given->text();
 }
 
-void Arguments::require(std::size_t most, std::initializer_list<std::string_view> names) const {
+void Arguments::require(std::size_t most, std::string_view names) const {
   if (positional.size() > most)
     refuse(fmt::format("{} arguments", positional.size()), fmt::format("at most {}", most));
+  const std::string known = fmt::format(" {} ", names);
   for (const auto& [name, value] : named)
-    if (std::ranges::find(names, name) == names.end())
+    if (known.find(fmt::format(" {} ", name)) == std::string::npos)
       refuse(fmt::format("an argument '{}'", name), "none of that name");
 }
 

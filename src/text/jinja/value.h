@@ -116,7 +116,7 @@ struct Arguments {
   /// Throws if it is not given or not a text.
   std::string text(std::size_t place, std::string_view name) const;
   /// Throws if there are more than `most`, or one with another name.
-  void require(std::size_t most, std::initializer_list<std::string_view> names) const;
+  void require(std::size_t most, std::string_view names = {}) const;
 };
 
 /// Throws: the template is wrong, or uses something unsupported.

@@ -1,7 +1,6 @@
-#include "text/pipeline/charsmap.h"
-
 #include "text/pipeline/base64.h"
 #include "text/pipeline/normalizer.h"
+#include "text/pipeline/sentence_piece_parts.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 

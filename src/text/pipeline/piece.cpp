@@ -15,12 +15,10 @@ Piece Arena::keep(std::string text, std::vector<Origin> origins) {
 }
 
 void Arena::refuse() const {
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "tokenizer",
-        .argument = "the changed text",
-        .found = fmt::format("more than {} for a text of {}", number_of(most_bytes(), "byte"),
-                             number_of(text_bytes_, "byte")),
-        .expected = "at most 64 times the text and a megabyte"});
+  fail("tokenizer", "the changed text",
+       fmt::format("more than {} for a text of {}", number_of(most_bytes(), "byte"),
+                   number_of(text_bytes_, "byte")),
+       "at most 64 times the text and a megabyte", ErrorCode::kUnsupported);
 }
 
 void Rewrite::keep(std::size_t begin, std::size_t end) {
