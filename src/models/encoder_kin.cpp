@@ -1,8 +1,7 @@
-#include "models/encoder.h"
-
 #include <fmt/format.h>
 
 #include "models/decoder.h"
+#include "models/encoder.h"
 #include "models/rope_config.h"
 
 namespace heed {

@@ -134,8 +134,9 @@ TEST(CheckProgram, PrintsTheErrorOfActivationsInBytes) {
   EXPECT_LT(found["other_next"], 16);
   EXPECT_THAT(heed({"check", "model", file, "--activations", "q8"}).out,
               HasSubstr("activations in q8 beside f32, 64 random tokens\nlogits differ by "));
-  EXPECT_THAT(heed({"check", "model", "tales", "--activations", "q8"}).error,
-              HasSubstr("--activations is q8, expected f32: no weight of tales is quantised in blocks"));
+  EXPECT_THAT(
+      heed({"check", "model", "tales", "--activations", "q8"}).error,
+      HasSubstr("--activations is q8, expected f32: no weight of tales is quantised in blocks"));
   EXPECT_THAT(heed({"check", "onnx", ".", "--activations", "q8"}).error,
               HasSubstr("--activations is q8, expected it with model"));
   const auto written = [&](const char* activations) {
