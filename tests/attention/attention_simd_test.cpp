@@ -165,6 +165,25 @@ TEST_P(SimdAttention, GivesFewRowsTheSameBitsForEveryHeadSize) {
   }
 }
 
+TEST_P(SimdAttention, GivesFewRowsTheGradientsOfTheReference) {
+  const double allowed = GetParam().dtype == DType::kF32 ? 1e-4 : 0.1;
+  for (const std::int64_t size : {16, 40, 64, 128}) {
+    for (const std::int64_t rows : {1, 3, 8}) {
+      q = normal({1, 2, rows, size}, 1);
+      k = normal({1, 1, 100, size}, 2);
+      v = normal({1, 1, 100, 32}, 3);
+      const Tensor dout = typed(normal({1, 2, rows, 32}, 4));
+      AttentionArgs few = args();
+      const AttentionGrads found = attention_backward(few, attention(few), dout);
+      few.kernel = "reference";
+      const AttentionGrads expected = attention_backward(few, attention(few), dout);
+      EXPECT_LT(test::distance(found.dq, expected.dq), allowed) << size << " " << rows;
+      EXPECT_LT(test::distance(found.dk, expected.dk), allowed) << size << " " << rows;
+      EXPECT_LT(test::distance(found.dv, expected.dv), allowed) << size << " " << rows;
+    }
+  }
+}
+
 // Also where a CPU multiplies bf16 in pairs, of rows that begin at any number.
 TEST(SimdAttentionOfBf16, FewRowsHaveTheScoresOfF32) {
   for (const std::int64_t size : {8, 16, 24, 40, 72, 128})
@@ -287,7 +306,9 @@ TEST_P(SimdAttention, AWindowReadsNothingBeyondItsKeys) {
 const Kernel kKernels[] = {
     {"Avx512", "cpu-avx512"},
     {"Avx512Bf16", "cpu-avx512", DType::kBF16},  // multiplies in pairs on some CPUs
+    {"Avx512F16", "cpu-avx512", DType::kF16},
     {"Avx2", "cpu-avx2"},
+    {"Avx2F16", "cpu-avx2", DType::kF16},
     {"Portable", "portable"},  // NEON on ARM
 };
 
