@@ -661,9 +661,11 @@ struct ScoresOfKeys {
       const Step* from = &at(step);
       hide_origin(from);
 #pragma GCC unroll 2
-      for (int pass = 0; pass < kPasses; ++pass)
+      for (int pass = 0; pass < kPasses; ++pass) {
+        ahead.fetch<kLines * kParts / 2>();
         add_columns<kColumns - kLeast, kColumns>(from->columns, from->scales,
                                                  queries_of(whole, pass), sums[pass]);
+      }
     }
     for (int key = 0; key < kKeys; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
 #pragma GCC unroll 2
