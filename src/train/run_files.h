@@ -44,8 +44,9 @@ class Samples {
   std::vector<TokenId> ids_;
 };
 
-/// For the first validation examples (or training examples, if there are none): the input, the
-/// expected answer, and the model's answer at each expected place. Decoded by the tokenizers.
+/// For the first validation examples, or without validation the first training examples: the
+/// input, the expected answer, and the model's answer at each expected place. Decoded by the
+/// tokenizers.
 std::string answered_examples(const Task& task, const Model& model);
 
 /// A CSV file of a run, one row per step. A row is a single write, so a killed run leaves complete
