@@ -288,8 +288,9 @@ struct KeyScales {
   static constexpr int kGroups = 4;
   alignas(64) float of[kGroups * kKeysAtOnce];
 
-  HWY_INLINE void read(const Scales& from, std::int64_t key, std::int64_t group,
-                       std::int64_t groups) {
+  // Inlined wherever keys are transposed, it made the kernels of i8 up to 50 KB long.
+  HWY_NOINLINE void read(const Scales& from, std::int64_t key, std::int64_t group,
+                         std::int64_t groups) {
     const Tag<float> d;
     const float* const first = from.data + key * from.row + group * from.column;
     if (from.column != 1 || groups < kGroups) {
@@ -617,7 +618,8 @@ struct ScoresOfKeys {
   }
 
   template <int kPartNumber>
-  void transpose_all(const Factors<Key, float>& p, std::int64_t first, std::int64_t x, Step& to) {
+  HWY_NOINLINE void transpose_all(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                                  Step& to) {
     if constexpr (kPartNumber < kParts) {
       transpose<kPartNumber>(p, first, x, to);
       transpose_all<kPartNumber + 1>(p, first, x, to);
