@@ -151,7 +151,7 @@ HWY_INLINE V exp(D d, V x) {
 /// cycles, where the ports allow one per 4.
 ///
 /// The results are those of `exp`. Only in f32 with AVX-512, x log2(e) is rounded first, which
-/// takes two instructions less (1 % of a forward pass on a Zen 5) and adds |x| 6e-8 to the relative
+/// takes two instructions less (1 % of a forward pass on a Zen 4) and adds |x| 6e-8 to the relative
 /// error.
 template <int kCount, class D, class V = hn::Vec<D>>
 HWY_INLINE void exp_each(D d, V (&x)[kCount]) {

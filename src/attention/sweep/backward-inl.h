@@ -29,7 +29,7 @@
 //   3, N = 1,024: D = 64 takes 10 to 14 % less time (causal 9, softcap 4, ALiBi 3, dropout 2, a
 //   bias 4 to 7, the Gaussian 8), D = 96 5 to 9, D = 128 3 to 6; a causal softcap at N = 64 24 %.
 //   In a quiet moment D = 64 ran at 80 % of the peak.
-// - AMD Zen 5 with AVX-512, N = 1,024: f32 86 to 87 % of the peak at D = 64 and 128, causal 77 and
+// - AMD Zen 4 with AVX-512, N = 1,024: f32 86 to 87 % of the peak at D = 64 and 128, causal 77 and
 //   83 %. bf16 with S^T and dP^T in pairs, which have the same bits: from 86 to 103 % of the f32
 //   peak at D = 64, from 84 to 101 % at D = 128, causal from 82 to 98 %. With the other three, too,
 //   whose weights and cotangents are rounded to bf16: 144, 140 and 134 %. The RMS error is 1.0 to

@@ -37,7 +37,7 @@
 //   (one row of 64 columns in f32: 10 % more,
 //   since it has two chains of sums, not four)
 //
-// AMD EPYC (Zen 5), AVX-512, 32 heads over 8, D = 128, 8,192 keys, GB/s beside other work (reading
+// AMD EPYC (Zen 4), AVX-512, 32 heads over 8, D = 128, 8,192 keys, GB/s beside other work (reading
 // gives 33):
 //
 //   change                                               f32            f16            i8

@@ -48,7 +48,7 @@
 //   two FMA ports; 5 do in the bare kernel, whose scores are in base 2 and whose exponent is an
 //   addition).
 //
-// Lab note, AMD EPYC (Zen 5, AVX-512, a core that gives one FMA of 512 bits per cycle), one thread.
+// Lab note, AMD EPYC (Zen 4, AVX-512, a core that gives one FMA of 512 bits per cycle), one thread.
 // - f32 reaches 87 % of the FMA peak at D = 64 and 89 % at D = 128 (N = 4,096), as a bare kernel
 //   does in the same minutes (87 and 89 %).
 // - Causal, vectors of a strip with keys of their own: N = 64 from 37 to 52 % of the peak, N = 128

@@ -6,7 +6,7 @@
 //
 // Bound by the FMA ports, as the forward pass: a vector of scores takes D/2 cycles for its product
 // and about 6 for the rest. Measured at N = 4096, D = 64, one thread of AVX2, relative to the
-// forward pass: 0.56 of its time, with entropy 0.62. AMD Zen 5 with AVX-512, bf16, N = 1,000, with
+// forward pass: 0.56 of its time, with entropy 0.62. AMD Zen 4 with AVX-512, bf16, N = 1,000, with
 // entropy: products in pairs take 0.61 (D = 72) and 0.58 (D = 128) of the time of floats.
 #if defined(HEED_SWEEP_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_WEIGHTS_INL_H

@@ -10,11 +10,11 @@
 // the row.
 //
 // AVX512-VNNI sums four products in 32 bits in one instruction, and 6 rows at once: one thread of a
-// Zen 5, 512 rows of 2,048 x 5,632, GFLOP/s, beside 112 in f32: Q4_0 225 -> 295, Q4_K 200 -> 293,
+// Zen 4, 512 rows of 2,048 x 5,632, GFLOP/s, beside 112 in f32: Q4_0 225 -> 295, Q4_K 200 -> 293,
 // Q6_K 163 -> 225. Subtracting the codes' centre from the products instead of adding an offset is
 // one operation less, and 265 (Q4_K).
 //
-// Bytes that are filled, one thread of a Zen 5, 2,048 x 5,632, GFLOP/s in f32 and by bytes, with
+// Bytes that are filled, one thread of a Zen 4, 2,048 x 5,632, GFLOP/s in f32 and by bytes, with
 // AVX512-VNNI, with AVX-512 alone and with AVX2; one row from the cache:
 //
 //                      VNNI          AVX-512       AVX2

@@ -19,7 +19,7 @@
 // Reading one panel after the other, prefetched 4,096 bytes ahead to L2, took 7 % (Q4_0) and 16 %
 // (Q6_K) less time than three panels side by side, prefetched to L1.
 //
-// One thread of a Zen 5, 2,048 x 5,632, weights from memory, GB/s, of 29 to 31 that reading gives,
+// One thread of a Zen 4, 2,048 x 5,632, weights from memory, GB/s, of 29 to 31 that reading gives,
 // with AVX-512: bytes summed in pairs and prefetched; in fours (AVX512-VNNI); words in the order of
 // their use; not prefetched, one panel after the other:
 //

@@ -189,7 +189,7 @@ struct Ahead {
 };
 
 // Nothing of floats with AVX-512, which the CPU reads ahead better by itself (8 rows of 2,048 x
-// 5,632 on a Zen 5: 81 -> 97 GFLOP/s from memory; without prefetching, bf16 105 -> 91, f16 94 ->
+// 5,632 on a Zen 4: 81 -> 97 GFLOP/s from memory; without prefetching, bf16 105 -> 91, f16 94 ->
 // 82). Else every line for a row of a panel; for parts of panels, which several tiles share, one
 // line per k.
 template <PanelForm kForm, bool kPartOfPanels>
