@@ -172,6 +172,14 @@ inline void row_to_first_lane(const T* row, std::int64_t columns, T factor, T* t
     hn::Store(hn::IfThenElseZero(first, hn::Set(d, row[x] * factor)), d, to + x * to_row);
 }
 
+/// Fills `count` numbers, a multiple of a vector's: g++ makes std::fill_n a loop over single ones.
+template <typename T>
+inline void fill_vectors(T* to, std::int64_t count, T value) {
+  const Tag<T> d;
+  const auto all = hn::Set(d, value);
+  for (T* const end = to + count; to < end; to += kLanes<T>) hn::Store(all, d, to);
+}
+
 /// The inverse, for a whole vector of rows: rows[r * row + c] = from[c * from_row + r] times
 /// factors[r].
 template <typename T>

@@ -78,6 +78,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "attention/sweep/dropout-inl.h"
@@ -210,9 +211,11 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
       tile.few_in_pairs = behind;
     }
   tile.softmax.start(tile.rows.rows);
-  const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
+  // Three rows are computed as four, and five to seven as eight.
+  const std::int64_t few =
+      std::bit_ceil(static_cast<unsigned>(tile.few_rows())) * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
-  std::fill_n(tile.out, tile.few_rows() > 0 ? few : all, T{0});
+  fill_vectors(tile.out, tile.few_rows() > 0 ? few : all, T{0});
 }
 
 template <typename T>

@@ -38,11 +38,11 @@ struct OnlineSoftmax {
   /// Before the first keys of `rows` rows.
   void start(int rows) {
     const int lanes = strips_of<T>(rows) * kStripRows<T>;
-    std::fill_n(maximum, lanes, kLowest<T>);
-    std::fill_n(sum, lanes, T{0});
-    std::fill_n(sum_low, lanes, T{0});
-    if (kHasPairs<T>) std::fill_n(multiplied, lanes, T{0});
-    std::fill_n(factor, lanes, T{1});
+    fill_vectors(maximum, lanes, kLowest<T>);
+    fill_vectors(sum, lanes, T{0});
+    fill_vectors(sum_low, lanes, T{0});
+    if (kHasPairs<T>) fill_vectors(multiplied, lanes, T{0});
+    fill_vectors(factor, lanes, T{1});
     seen = 0;
   }
   /// The sums of the first `rows` rows, and their logarithms in whole vectors. One library call per
@@ -60,7 +60,7 @@ struct OnlineSoftmax {
 
   /// Initialises `top` before the scores of a patch are read.
   void start_top(const Patch<T>& patch) {
-    std::fill_n(top + patch.lane, patch.lanes(), kLowest<T>);
+    fill_vectors(top + patch.lane, patch.lanes(), kLowest<T>);
   }
   /// Computes `top` for a patch. Hidden scores are -inf.
   void find_top(const Patch<T>& patch) {
