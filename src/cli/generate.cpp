@@ -168,7 +168,7 @@ int run(GenerateOptions options, const Given& given) {
   check_stop(given, model);
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam means greedy
   options.args.tokenizer = model.writing_tokenizer();
-  const Prompts prompts = read_prompts(model, options, given.has("--system"));
+  const Prompts prompts = read_prompts(model, options);
   options.args.crop = !options.no_crop && options.args.beams == 1;
   const InterruptScope scope;
   const std::vector<Generated> texts = generate_aloud(model, options, prompts.shown);

@@ -33,18 +33,15 @@ void check_chat(const LoadedModel& model, const std::vector<TokenId>& ids) {
     fail({.argument = "--chat", .found = "a template that writes nothing", .expected = "a text"});
 }
 
-Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, bool has_system,
-                   GenerateArgs& args) {
+Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
   Prompts prompts;
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer",
           .expected = "a model that reads text, or --ids"});
-  const std::optional<std::string> system =
-      has_system ? std::optional(options.system) : std::nullopt;
   for (const std::string& prompt : options.prompts) {
     WrittenChat read;
     if (options.chat) {
-      read = chat_of("generate", model, system, prompt);
+      read = chat_of("generate", model, options.system, prompt);
       check_chat(model, read.encoding.ids);
       args.prompts.push_back(read.encoding.ids);
     } else {
@@ -66,11 +63,11 @@ void read_inputs(GenerateOptions& options) {
 }
 
 // A decoder continues the prompt; an encoder-decoder reads it and starts a new text.
-Prompts read_prompts(const LoadedModel& model, GenerateOptions& options, bool has_system) {
+Prompts read_prompts(const LoadedModel& model, GenerateOptions& options) {
   GenerateArgs& args = options.args;
   Prompts prompts;
   if (options.ids.empty())
-    prompts = read_texts(model, options, has_system, args);
+    prompts = read_texts(model, options, args);
   else
     prompts.shown = prompts.texts = {read_ids(model, options, args)};
   const ModelInfo& info = model.model->info();

@@ -59,21 +59,11 @@ void add_look_input(OptionList& list, LookInput& input) {
        {"--ids", &input.ids, "5,3,9", kIdsHelp}});
 }
 
-std::optional<std::string> pair_of(const LookInput& input) {
-  return input.has_pair ? std::optional(input.pair) : std::nullopt;
-}
-
-std::optional<std::string> target_of(const LookInput& input) {
-  return input.has_target ? std::optional(input.target) : std::nullopt;
-}
-
 void read_standard_input(LookInput& input) {
-  std::vector<std::string*> waiting;
-  for (std::string* text : {&input.text, &input.file, &input.pair, &input.target})
-    if (*text == "-") waiting.push_back(text);
-  if (waiting.size() > 1)
+  const auto waits = [](const auto& text) { return text == "-" ? 1 : 0; };
+  if (waits(input.text) + waits(input.file) + waits(input.pair) + waits(input.target) > 1)
     fail({.found = "several texts come from stdin", .expected = "one of them"});
-  for (std::string* text : {&input.pair, &input.target})
+  for (auto* text : {&input.pair, &input.target})
     if (*text == "-") *text = read_text("-");
 }
 
@@ -90,7 +80,7 @@ std::string text_of(const LookInput& input, const LoadedModel& model) {
   const Keep part = input.cut.empty()      ? Keep::kAll
                     : input.cut == "first" ? Keep::kFirst
                                            : Keep::kLast;
-  return shorten(model, given_text(input.text, input.file), part, pair_of(input));
+  return shorten(model, given_text(input.text, input.file), part, input.pair);
 }
 
 void check_texts(const SessionTexts& texts, const Session& session) {

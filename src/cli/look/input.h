@@ -14,10 +14,8 @@ namespace heed::cli {
 
 struct LookInput {
   std::string text, file;
-  std::string pair;    // the second text, for an encoder
-  std::string target;  // the output, for an encoder-decoder
-  bool has_pair = false;
-  bool has_target = false;
+  std::optional<std::string> pair;            // the second text, for an encoder
+  std::optional<std::string> target;          // the output, for an encoder-decoder
   bool chat = false;                          // the text is a user's message
   std::optional<std::string> chat_text = {};  // the template's, once the model is known
   std::vector<TokenId> ids;
@@ -26,10 +24,6 @@ struct LookInput {
 
 /// Declares TEXT, --file, --pair, --target, --cut and --ids.
 void add_look_input(OptionList& list, LookInput& input);
-
-/// --pair and --target, if given.
-std::optional<std::string> pair_of(const LookInput& input);
-std::optional<std::string> target_of(const LookInput& input);
 
 /// The kind of the built-in model to use without --model; `stack` is --stack's, empty if not given.
 /// Throws if both --pair and --target are given, which no model reads.

@@ -193,8 +193,7 @@ void check_why(const Given& given, const LookOptions& options) {
 
 void add_ranking(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--heads",
-              .to = std::function<void(const std::string&)>(
-                  [&options](const std::string& filter) { options.heads = filter; }),
+              .to = &options.heads,
               .type = "FILTER|all",
               .help = "all heads that pass the filter, ranked by its first score, as in "
                       "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
@@ -255,7 +254,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
-  const bool crosses = input.has_target && info.reads_source();
+  const bool crosses = input.target && info.reads_source();
   const Stack usual = crosses ? Stack::kCross : info.stacks.front().stack;
   return find_stack("look", model_name, info.stacks, heed::stack_of(stack).value_or(usual));
 }

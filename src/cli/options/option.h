@@ -16,8 +16,8 @@ namespace heed::cli {
 using Target =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint32_t*, std::uint64_t*, double*,
                  std::optional<int>*, std::optional<std::int64_t>*, std::optional<double>*,
-                 std::vector<std::string>*, std::vector<std::int32_t>*, std::vector<std::int64_t>*,
-                 std::vector<double>*, std::function<void(int)>,
+                 std::optional<std::string>*, std::vector<std::string>*, std::vector<std::int32_t>*,
+                 std::vector<std::int64_t>*, std::vector<double>*, std::function<void(int)>,
                  std::function<void(const std::string&)>>;
 
 /// How the values of a vector are written.
