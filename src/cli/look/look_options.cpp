@@ -116,7 +116,7 @@ void read_head(const std::string& text, LookOptions& options) {
   options.layer_of_head = has_layer ? std::optional(layer) : std::nullopt;
 }
 
-void add_head(OptionList& list, LookOptions& options) {
+void add_place(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--stack",
         .to = &options.stack,
@@ -132,12 +132,8 @@ void add_head(OptionList& list, LookOptions& options) {
         .type = "H",
         .help = "this head, counted from 0, or with its layer, as in L1.H3 (default: heed chooses "
                 "and says why)",
-        .expects = kHeadForms}});
-}
-
-void add_tokens(OptionList& list, LookOptions& options) {
-  add(list,
-      {{"--who", &options.who, "WORD",
+        .expects = kHeadForms},
+       {"--who", &options.who, "WORD",
         "only the rows of this word: a token, a word of several tokens (its last token "
         "counts), or an index"},
        {"--to", &options.to, "WORD",
@@ -152,18 +148,17 @@ void add_tokens(OptionList& list, LookOptions& options) {
         "show N rows, the last or near heed's row (default: 64 as text, else all)"}});
 }
 
-void add_units(OptionList& list, LookOptions& options) {
+void add_questions(OptionList& list, LookOptions& options) {
   add(list,
-      {{.name = "--units",
+      {{.name = "--why",
+        .to = &options.why,
+        .help = "why the weight of --who and --to is what it is, and the text without it"},
+       {.name = "--units",
         .to = &options.units,
         .help = "what rows and keys are; weights are summed over the keys of a unit and averaged "
                 "over its rows (default: token; character if most tokens are single bytes)",
-        .words = {"token", "character", "word", "sentence"}}});
-}
-
-void add_flow(OptionList& list, LookOptions& options) {
-  add(list,
-      {{.name = "--flow",
+        .words = {"token", "character", "word", "sentence"}},
+       {.name = "--flow",
         .to = &options.flow,
         .help = "the information that flows into the word of --who (default: the last token) "
                 "through all layers, and how far to trust it; json, graphml and dot: the graph"},
@@ -171,13 +166,13 @@ void add_flow(OptionList& list, LookOptions& options) {
         .to = &options.by,
         .help = "weigh the flow by attention (rollout, the default), or by the change when each "
                 "edge is removed",
-        .words = {"rollout", "effect"}}});
-}
-
-void add_why(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--why",
-              .to = &options.why,
-              .help = "why the weight of --who and --to is what it is, and the text without it"}});
+        .words = {"rollout", "effect"}},
+       {.name = "--heads",
+        .to = &options.heads,
+        .type = "FILTER|all",
+        .help = "all heads that pass the filter, ranked by its first score, as in "
+                "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
+        .expects = filter_forms()}});
 }
 
 void check_why(const Given& given, const LookOptions& options) {
@@ -191,34 +186,7 @@ void check_why(const Given& given, const LookOptions& options) {
     fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
 }
 
-void add_ranking(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--heads",
-              .to = &options.heads,
-              .type = "FILTER|all",
-              .help = "all heads that pass the filter, ranked by its first score, as in "
-                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
-              .expects = filter_forms()}});
-}
-
-void add_picture(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--width",
-              .to = &options.width,
-              .type = "N",
-              .help = "width of svg and png, in pixels",
-              .least = 320,
-              .most = 8192,
-              .shows_default = true},
-             {.name = "--theme",
-              .to = &options.theme,
-              .help = "colours of svg and png",
-              .words = {"light", "dark"},
-              .shows_default = true},
-             {"--panel", &options.panel, "NAME",
-              "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
-              "next-word, lens, ...; an unknown name lists them"}});
-}
-
-void add_format(OptionList& list, LookOptions& options) {
+void add_output(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--format",
         .to = &options.format,
@@ -236,21 +204,31 @@ void add_format(OptionList& list, LookOptions& options) {
        {.name = "--color",
         .to = &options.colour,
         .help = "auto (a terminal, NO_COLOR not set), always, never",
-        .words = {"auto", "always", "never"}}});
+        .words = {"auto", "always", "never"}},
+       {.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .help = "width of svg and png, in pixels",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true},
+       {.name = "--theme",
+        .to = &options.theme,
+        .help = "colours of svg and png",
+        .words = {"light", "dark"},
+        .shows_default = true},
+       {"--panel", &options.panel, "NAME",
+        "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
+        "next-word, lens, ...; an unknown name lists them"}});
 }
 
 }  // namespace
 
 void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
-  add_head(list, options);
-  add_tokens(list, options);
-  add_why(list, options);
-  add_units(list, options);
-  add_flow(list, options);
-  add_ranking(list, options);
-  add_format(list, options);
-  add_picture(list, options);
+  add_place(list, options);
+  add_questions(list, options);
+  add_output(list, options);
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
