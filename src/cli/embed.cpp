@@ -177,7 +177,7 @@ int run(const EmbedOptions& options) {
   return 0;
 }
 
-void add_input(OptionList& list, EmbedOptions& options) {
+void add_files(OptionList& list, EmbedOptions& options) {
   add(list,
       {{.name = "TEXT",
         .to = &options.texts,
@@ -191,24 +191,20 @@ void add_input(OptionList& list, EmbedOptions& options) {
         .help = "which tokens to read of a text that is too long for the encoder; no: refuse the "
                 "text",
         .words = {"first", "last", "no"},
-        .shows_default = true}});
-}
-
-void add_output(OptionList& list, EmbedOptions& options) {
-  add(list, {{.name = "--format",
-              .to = &options.format,
-              .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
-                      "(default: as the name of -o ends, else json)",
-              .words = {std::begin(kFormats), std::end(kFormats)}},
-             json_option(options.json),
-             {"-o,--out", &options.out, "FILE",
-              "write to this file; it appears complete or not at all"}});
+        .shows_default = true},
+       {.name = "--format",
+        .to = &options.format,
+        .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
+                "(default: as the name of -o ends, else json)",
+        .words = {std::begin(kFormats), std::end(kFormats)}},
+       json_option(options.json),
+       {"-o,--out", &options.out, "FILE",
+        "write to this file; it appears complete or not at all"}});
 }
 
 Run declare_embed(OptionList& list) {
   const auto options = std::make_shared<EmbedOptions>();
-  add_input(list, *options);
-  add_output(list, *options);
+  add_files(list, *options);
   add(list, {{.name = "--model",
               .to = &options->model,
               .type = "M",

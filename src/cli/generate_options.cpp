@@ -58,32 +58,27 @@ GenerationConfig follow_file(const std::filesystem::path& folder, const Given& g
   return config;
 }
 
-void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
+void add_choice(OptionList& list, GenerateOptions& options) {
+  GenerateArgs& args = options.args;
   Sampling& sampling = args.sampling;
-  add(list, {{"--temperature", &sampling.temperature, "X",
-              "above 1 more varied, below 1 less; 0 takes the most probable token each time "
-              "(default 0.8)"},
-             {"--top-k", &top_k, "K", "only the K most probable tokens"},
-             {"--top-p", &sampling.top_p, "P",
-              "only the most probable tokens that together reach P of the probability"},
-             {"--min-p", &sampling.min_p, "P",
-              "only tokens that have at least P of the most probable one's probability"},
-             {"--seed", &args.seed, "S", "the same seed gives the same text (default 0)"}});
-}
-
-void add_repetition(OptionList& list, GenerateArgs& args) {
-  add(list, {{"--repetition-penalty", &args.sampling.repetition_penalty, "X",
-              "above 1 makes tokens that occurred less probable (default 1)"},
-             {.name = "--no-repeat-ngram",
-              .to = &args.rules.no_repeat_ngram,
-              .type = "N",
-              .help = "no sequence of N tokens comes twice; 0: any may (default 0)",
-              .least = 0}});
-}
-
-void add_beams(OptionList& list, GenerateArgs& args) {
   add(list,
-      {{"--beams", &args.beams, "N",
+      {{"--temperature", &sampling.temperature, "X",
+        "above 1 more varied, below 1 less; 0 takes the most probable token each time "
+        "(default 0.8)"},
+       {"--top-k", &options.top_k, "K", "only the K most probable tokens"},
+       {"--top-p", &sampling.top_p, "P",
+        "only the most probable tokens that together reach P of the probability"},
+       {"--min-p", &sampling.min_p, "P",
+        "only tokens that have at least P of the most probable one's probability"},
+       {"--seed", &args.seed, "S", "the same seed gives the same text (default 0)"},
+       {"--repetition-penalty", &sampling.repetition_penalty, "X",
+        "above 1 makes tokens that occurred less probable (default 1)"},
+       {.name = "--no-repeat-ngram",
+        .to = &args.rules.no_repeat_ngram,
+        .type = "N",
+        .help = "no sequence of N tokens comes twice; 0: any may (default 0)",
+        .least = 0},
+       {"--beams", &args.beams, "N",
         "search for the most probable text with N of them side by side, in place of "
         "choosing token by token"},
        {"--length-penalty", &args.length_penalty, "X",
@@ -138,29 +133,23 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
        {"--file", &options.file, "FILE", "read the prompt from a file, or from stdin with -"},
        {"--ids", &options.ids, "5,3,9", kIdsHelp},
        model_option(options.model),
-       {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"}});
-}
-
-void add_chat(OptionList& list, GenerateOptions& options) {
-  add(list, {{.name = "--chat",
-              .to = &options.chat,
-              .help = "the prompt is a user's message: the model's chat template writes it and the "
-                      "beginning of the answer, which alone is printed"},
-             {.name = "--system",
-              .to = &options.system,
-              .type = "TEXT",
-              .help = "the system's message before it",
-              .needs = "--chat"}});
+       {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"},
+       {.name = "--chat",
+        .to = &options.chat,
+        .help = "the prompt is a user's message: the model's chat template writes it and the "
+                "beginning of the answer, which alone is printed"},
+       {.name = "--system",
+        .to = &options.system,
+        .type = "TEXT",
+        .help = "the system's message before it",
+        .needs = "--chat"}});
 }
 
 }  // namespace
 
 void add_generate_options(OptionList& list, GenerateOptions& options) {
   add_prompt(list, options);
-  add_chat(list, options);
-  add_sampling(list, options.args, options.top_k);
-  add_repetition(list, options.args);
-  add_beams(list, options.args);
+  add_choice(list, options);
   add_answer(list, options);
   add(list, {threads_option()});
 }

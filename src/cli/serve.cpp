@@ -155,7 +155,6 @@ int run(const ServeOptions& options) {
   for (;;) ::pause();  // Ctrl-C and SIGTERM end the program at once, whatever its requests do
 }
 
-// The page's initial texts.
 void add_texts(OptionList& list, ServeOptions& options) {
   add(list, {{"--text", &options.text, "TEXT",
               "the text that the page begins with; - reads it from stdin"},
@@ -169,11 +168,8 @@ void add_texts(OptionList& list, ServeOptions& options) {
               .to = &options.stack,
               .help = "the attention that the page begins with (default: the model's first, of two "
                       "texts cross)",
-              .words = {"self", "encoder", "decoder", "cross"}}});
-}
-
-void add_chat(OptionList& list, ServeOptions& options) {
-  add(list, {{.name = "--chat",
+              .words = {"self", "encoder", "decoder", "cross"}},
+             {.name = "--chat",
               .to = &options.chat,
               .help = "every text is a user's message: the model reads the chat that its template "
                       "makes of it"},
@@ -196,7 +192,6 @@ Run declare_serve(OptionList& list) {
   const auto options = std::make_shared<ServeOptions>();
   add(list, {model_option(options->model)});
   add_texts(list, *options);
-  add_chat(list, *options);
   add(list, {{.name = "--port",
               .to = &options->port,
               .type = "N",

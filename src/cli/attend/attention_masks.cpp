@@ -117,7 +117,9 @@ Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
   return Mask::edges(starts, columns);
 }
 
-void add_band_options(OptionList& list, AttentionOptions& options) {
+}  // namespace
+
+void add_mask_options(OptionList& list, AttentionOptions& options) {
   add(list,
       {{.name = "--causal",
         .to = &options.causal,
@@ -131,12 +133,8 @@ void add_band_options(OptionList& list, AttentionOptions& options) {
         .help =
             "how many keys to the left and right of its own a query sees; -1: no limit; the "
             "last query's own key is the last one, unless --causal or --q-offset says otherwise",
-        .count = {2, 2}}});
-}
-
-void add_array_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{"--keep", &options.keep, "FILE.npy",
+        .count = {2, 2}},
+       {"--keep", &options.keep, "FILE.npy",
         "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
         "each batch's --key-begin"},
        {.name = "--segments",
@@ -147,12 +145,8 @@ void add_array_options(OptionList& list, AttentionOptions& options) {
         .count = {1, 2}},
        {"--prefix", &options.prefix, "FILE.npy",
         "number of first keys that every query sees; the others follow --causal and "
-        "--window, and are causal without them"}});
-}
-
-void add_sparse_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{"--blocks", &options.blocks, "FILE.npy",
+        "--window, and are causal without them"},
+       {"--blocks", &options.blocks, "FILE.npy",
         "true where a block of queries may attend to a block of keys; broadcast over "
         "batch and heads"},
        {.name = "--block-size",
@@ -167,14 +161,6 @@ void add_sparse_options(OptionList& list, AttentionOptions& options) {
         .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
                 "in STARTS.npy,COLUMNS.npy",
         .count = {1, 2}}});
-}
-
-}  // namespace
-
-void add_mask_options(OptionList& list, AttentionOptions& options) {
-  add_band_options(list, options);
-  add_array_options(list, options);
-  add_sparse_options(list, options);
 }
 
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem) {

@@ -84,69 +84,57 @@ void read_settings(const AttentionOptions& options, AttentionProblemData& proble
 }
 
 void add_extent_options(OptionList& list, AttentionOptions& options) {
-  struct Named {
-    const char* name;
-    std::string& path;
-    const char* help;
-  };
-  const Named all[] = {
-      {"--query-lengths", options.query_lengths, "queries of each batch"},
-      {"--key-lengths", options.key_lengths, "keys of each batch"},
-      {"--key-begin", options.key_begin, "where each batch's keys begin (left padding)"},
-      {"--q-offset", options.q_offset, "position of query 0 of each batch"},
-      {"--key-offset", options.key_offset, "position of key 0 of each batch"},
-      {"--packed-q", options.packed_q,
-       "Q is [H, total, D]: where each sequence begins and the last ends"},
-      {"--packed-k", options.packed_k,
-       "K and V are [G, total, D]: where each sequence begins and the last ends"}};
-  for (const Named& each : all) add(list, {{each.name, &each.path, "FILE.npy", each.help}});
+  add(list, {{"--query-lengths", &options.query_lengths, "FILE.npy", "queries of each batch"},
+             {"--key-lengths", &options.key_lengths, "FILE.npy", "keys of each batch"},
+             {"--key-begin", &options.key_begin, "FILE.npy",
+              "where each batch's keys begin (left padding)"},
+             {"--q-offset", &options.q_offset, "FILE.npy", "position of query 0 of each batch"},
+             {"--key-offset", &options.key_offset, "FILE.npy", "position of key 0 of each batch"},
+             {"--packed-q", &options.packed_q, "FILE.npy",
+              "Q is [H, total, D]: where each sequence begins and the last ends"},
+             {"--packed-k", &options.packed_k, "FILE.npy",
+              "K and V are [G, total, D]: where each sequence begins and the last ends"}});
 }
 
 void add_score_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{"--scale", &options.scale, "X[,X...]",
-              "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
-              "(default: 1 / sqrt(D) for dot, else 1)"},
-             {.name = "--similarity",
-              .to = &options.similarity,
-              .help = "how a query and a key are compared",
-              .words = {"dot", "cosine", "gaussian", "absolute"},
-              .shows_default = true},
-             {"--softcap", &options.softcap, "X", "scores become X tanh(score / X)"},
-             {"--bias", &options.bias, "FILE.npy",
-              "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
-             {"--alibi", &options.alibi, "SLOPES.npy",
-              "slopes [H], one per head: scores fall by slope times distance"},
-             {"--sink", &options.sink, "FILE.npy",
-              "logits [H], one per head, of a key without a value"}});
-}
-
-void add_weight_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{.name = "--normaliser",
-              .to = &options.normaliser,
-              .help = "how scores become weights",
-              .words = {"softmax", "sigmoid", "none"},
-              .shows_default = true},
-             {"--dropout", &options.dropout, "P", "share of weights that become 0"},
-             {.name = "--seed",
-              .to = &options.seed,
-              .type = "S",
-              .help = "of the random choice of these weights",
-              .needs = "--dropout",
-              .shows_default = true},
-             {.name = "--dropout-offset",
-              .to = &options.dropout_offset,
-              .type = "N",
-              .help = "layer or step: other weights with the same seed",
-              .needs = "--dropout",
-              .shows_default = true}});
-}
-
-void add_execution_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{.name = "--dtype",
-              .to = &options.dtype,
-              .help = "compute in this type (default: that of Q); bf16 is written as f32",
-              .words = {"f64", "f32", "f16", "bf16"}},
-             {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
+  add(list,
+      {{"--scale", &options.scale, "X[,X...]",
+        "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
+        "(default: 1 / sqrt(D) for dot, else 1)"},
+       {.name = "--similarity",
+        .to = &options.similarity,
+        .help = "how a query and a key are compared",
+        .words = {"dot", "cosine", "gaussian", "absolute"},
+        .shows_default = true},
+       {"--softcap", &options.softcap, "X", "scores become X tanh(score / X)"},
+       {"--bias", &options.bias, "FILE.npy",
+        "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
+       {"--alibi", &options.alibi, "SLOPES.npy",
+        "slopes [H], one per head: scores fall by slope times distance"},
+       {"--sink", &options.sink, "FILE.npy", "logits [H], one per head, of a key without a value"},
+       {.name = "--normaliser",
+        .to = &options.normaliser,
+        .help = "how scores become weights",
+        .words = {"softmax", "sigmoid", "none"},
+        .shows_default = true},
+       {"--dropout", &options.dropout, "P", "share of weights that become 0"},
+       {.name = "--seed",
+        .to = &options.seed,
+        .type = "S",
+        .help = "of the random choice of these weights",
+        .needs = "--dropout",
+        .shows_default = true},
+       {.name = "--dropout-offset",
+        .to = &options.dropout_offset,
+        .type = "N",
+        .help = "layer or step: other weights with the same seed",
+        .needs = "--dropout",
+        .shows_default = true},
+       {.name = "--dtype",
+        .to = &options.dtype,
+        .help = "compute in this type (default: that of Q); bf16 is written as f32",
+        .words = {"f64", "f32", "f16", "bf16"}},
+       {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
 }
 
 // The operator would blame V, whose heads must be those of K, for a mistake in K.
@@ -166,8 +154,6 @@ void add_attention_options(OptionList& list, AttentionOptions& options) {
   add_extent_options(list, options);
   add_key_options(list, options);
   add_score_options(list, options);
-  add_weight_options(list, options);
-  add_execution_options(list, options);
 }
 
 std::vector<std::int64_t> read_integers(const std::string& path) {

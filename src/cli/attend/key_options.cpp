@@ -7,17 +7,14 @@
 namespace heed::cli {
 
 void add_key_options(OptionList& list, AttentionOptions& options) {
-  const auto add_file = [&list](const char* name, std::string& path, const char* help) {
-    add(list, {{name, &path, "FILE.npy", help}});
-  };
-  add_file("--page-table", options.page_table,
-           "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "
-           "n P to n P + P - 1 of a batch; with --key-lengths");
-  add_file("--ring-begin", options.ring_begin,
-           "K and V are rings: the slot of each batch's oldest key");
-  add_file("--k-scales", options.k_scales,
-           "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
-  add_file("--v-scales", options.v_scales, "V is i8: its scales");
+  add(list, {{"--page-table", &options.page_table, "FILE.npy",
+              "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "
+              "n P to n P + P - 1 of a batch; with --key-lengths"},
+             {"--ring-begin", &options.ring_begin, "FILE.npy",
+              "K and V are rings: the slot of each batch's oldest key"},
+             {"--k-scales", &options.k_scales, "FILE.npy",
+              "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]"},
+             {"--v-scales", &options.v_scales, "FILE.npy", "V is i8: its scales"}});
 }
 
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
