@@ -16,18 +16,15 @@
 namespace heed::cli {
 namespace {
 
-constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"};
-
 // Rejects options that would have no effect.
 void check_effects(const GenerateOptions& options, const Given& given) {
-  const bool searches = given.has("--beams");
-  for (const char* name : kSampling)
-    if (searches && given.has(name))
-      fail({.found = fmt::format("{} cannot be used with --beams, which draws nothing", name)});
-  for (const char* name : {"--length-penalty", "--early-stopping"})
-    given.require_beside(name, options.args.beams > 1, "--beams above 1");
-  for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})
-    given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
+  if (given.has("--beams"))
+    given.refuse_beside({"--temperature", "--top-k", "--top-p", "--min-p", "--seed"},
+                        "--beams, which draws nothing");
+  given.require_beside({"--length-penalty", "--early-stopping"}, options.args.beams > 1,
+                       "--beams above 1");
+  given.require_beside({"--top-k", "--top-p", "--min-p", "--seed"},
+                       options.args.sampling.temperature > 0, "--temperature above 0");
 }
 
 // Options that a file can also set, and their names for `follow`.
@@ -162,7 +159,7 @@ void check(const Given& given, const GenerateOptions& options) {
           .expected = "one of PROMPT, --file and --ids"});
   if (std::ranges::count(options.prompts, "-") > 1)
     fail({.argument = "PROMPT", .found = "several times \"-\"", .expected = "standard input once"});
-  given.require_beside("--chat", options.ids.empty(), "PROMPT or --file");
+  given.require_beside({"--chat"}, options.ids.empty(), "PROMPT or --file");
   if (options.args.most_tokens < 1)
     fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
   if (options.top_k && *options.top_k < 1)

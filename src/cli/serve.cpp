@@ -181,11 +181,9 @@ void add_texts(OptionList& list, ServeOptions& options) {
 }
 
 void check(const Given& given, const ServeOptions& options) {
-  for (const char* beside : {"--pair", "--target"}) {
-    given.require_beside(beside, options.text || !options.file.empty(), "--text or --file");
-    if (options.chat && given.has(beside))
-      fail({.found = fmt::format("{} cannot be used with --chat", beside)});
-  }
+  given.require_beside({"--pair", "--target"}, options.text || !options.file.empty(),
+                       "--text or --file");
+  if (options.chat) given.refuse_beside({"--pair", "--target"}, "--chat");
 }
 
 Run declare_serve(OptionList& list) {

@@ -83,22 +83,40 @@ void read_settings(const AttentionOptions& options, AttentionProblemData& proble
   problem.args.kernel = options.kernel;
 }
 
-void add_extent_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{"--query-lengths", &options.query_lengths, "FILE.npy", "queries of each batch"},
-             {"--key-lengths", &options.key_lengths, "FILE.npy", "keys of each batch"},
-             {"--key-begin", &options.key_begin, "FILE.npy",
-              "where each batch's keys begin (left padding)"},
-             {"--q-offset", &options.q_offset, "FILE.npy", "position of query 0 of each batch"},
-             {"--key-offset", &options.key_offset, "FILE.npy", "position of key 0 of each batch"},
-             {"--packed-q", &options.packed_q, "FILE.npy",
-              "Q is [H, total, D]: where each sequence begins and the last ends"},
-             {"--packed-k", &options.packed_k, "FILE.npy",
-              "K and V are [G, total, D]: where each sequence begins and the last ends"}});
+// The operator would blame V, whose heads must be those of K, for a mistake in K.
+void check_heads_of_k(const AttentionArgs& args) {
+  const auto heads_of = [](const ConstView& array) { return array.dim(array.rank() == 3 ? 0 : 1); };
+  const std::int64_t q = heads_of(args.q), k = heads_of(args.keys.k), v = heads_of(args.keys.v);
+  if (k == v || (k > 0 && q % k == 0)) return;
+  fail({.argument = fmt::format("shape[{}] of K", args.keys.k.rank() == 3 ? 0 : 1),
+        .found = k,
+        .expected = fmt::format("{} as V, and a divisor of {} (Q's heads)", v, q)});
 }
 
-void add_score_options(OptionList& list, AttentionOptions& options) {
+}  // namespace
+
+void add_attention_options(OptionList& list, AttentionOptions& options) {
+  add_mask_options(list, options);
   add(list,
-      {{"--scale", &options.scale, "X[,X...]",
+      {{"--query-lengths", &options.query_lengths, "FILE.npy", "queries of each batch"},
+       {"--key-lengths", &options.key_lengths, "FILE.npy", "keys of each batch"},
+       {"--key-begin", &options.key_begin, "FILE.npy",
+        "where each batch's keys begin (left padding)"},
+       {"--q-offset", &options.q_offset, "FILE.npy", "position of query 0 of each batch"},
+       {"--key-offset", &options.key_offset, "FILE.npy", "position of key 0 of each batch"},
+       {"--packed-q", &options.packed_q, "FILE.npy",
+        "Q is [H, total, D]: where each sequence begins and the last ends"},
+       {"--packed-k", &options.packed_k, "FILE.npy",
+        "K and V are [G, total, D]: where each sequence begins and the last ends"},
+       {"--page-table", &options.page_table, "FILE.npy",
+        "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "
+        "n P to n P + P - 1 of a batch; with --key-lengths"},
+       {"--ring-begin", &options.ring_begin, "FILE.npy",
+        "K and V are rings: the slot of each batch's oldest key"},
+       {"--k-scales", &options.k_scales, "FILE.npy",
+        "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]"},
+       {"--v-scales", &options.v_scales, "FILE.npy", "V is i8: its scales"},
+       {"--scale", &options.scale, "X[,X...]",
         "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
         "(default: 1 / sqrt(D) for dot, else 1)"},
        {.name = "--similarity",
@@ -135,25 +153,6 @@ void add_score_options(OptionList& list, AttentionOptions& options) {
         .help = "compute in this type (default: that of Q); bf16 is written as f32",
         .words = {"f64", "f32", "f16", "bf16"}},
        {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
-}
-
-// The operator would blame V, whose heads must be those of K, for a mistake in K.
-void check_heads_of_k(const AttentionArgs& args) {
-  const auto heads_of = [](const ConstView& array) { return array.dim(array.rank() == 3 ? 0 : 1); };
-  const std::int64_t q = heads_of(args.q), k = heads_of(args.keys.k), v = heads_of(args.keys.v);
-  if (k == v || (k > 0 && q % k == 0)) return;
-  fail({.argument = fmt::format("shape[{}] of K", args.keys.k.rank() == 3 ? 0 : 1),
-        .found = k,
-        .expected = fmt::format("{} as V, and a divisor of {} (Q's heads)", v, q)});
-}
-
-}  // namespace
-
-void add_attention_options(OptionList& list, AttentionOptions& options) {
-  add_mask_options(list, options);
-  add_extent_options(list, options);
-  add_key_options(list, options);
-  add_score_options(list, options);
 }
 
 std::vector<std::int64_t> read_integers(const std::string& path) {
@@ -194,6 +193,34 @@ ConstView lowered(const Tensor& array, int rank) {
   while (view.rank() > rank) view = view.select(0, 0);
   return view;
 }
+
+namespace {
+
+// Reads K, V and their layout into `problem`, which must already have q.
+void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
+  const bool packed = !options.packed_k.empty();
+  const bool paged = !options.page_table.empty();
+  const int rank = packed ? 3 : problem.packed() || paged ? 4 : problem.rank;
+  Keys& keys = problem.args.keys;
+  const auto read = [&](const std::string& path, const std::string& dtype, Tensor& memory) {
+    if (path.empty()) return ConstView();
+    memory = read_array(path, rank, dtype);
+    return lifted(memory, packed);
+  };
+  keys.k = read(options.k, options.dtype, problem.k);
+  keys.v = read(options.v, options.dtype, problem.v);
+  keys.k_scales = read(options.k_scales, "", problem.k_scales);
+  keys.v_scales = read(options.v_scales, "", problem.v_scales);
+  keys.ring_begin = read_integers(options.ring_begin);
+  if (!options.ring_begin.empty() && keys.ring_begin.empty())
+    fail_in(options.ring_begin, "the list", "empty", "the slot of each batch's oldest key",
+            ErrorCode::kInvalidArgument);
+  if (!paged) return;
+  problem.page_table = read_npy(options.page_table);
+  keys.page_table = problem.page_table;
+}
+
+}  // namespace
 
 AttentionProblemData read_problem(const AttentionOptions& options) {
   AttentionProblemData problem;

@@ -60,12 +60,6 @@ void add_mask_options(OptionList& list, AttentionOptions& options);
 /// known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
-/// --page-table, --ring-begin, --k-scales and --v-scales.
-void add_key_options(OptionList& list, AttentionOptions& options);
-
-/// Reads K, V and their layout into `problem`, which must already have q.
-void read_keys(const AttentionOptions& options, AttentionProblemData& problem);
-
 /// Reads an array as `dtype` unless that is empty; its rank must be `rank` unless that is 0.
 Tensor read_array(const std::string& path, int rank, const std::string& dtype);
 

@@ -62,39 +62,31 @@ void check_heads_options(const LookOptions& options) {
 // Options that would have no effect.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
-  for (const char* option : {"--width", "--theme", "--panel"})
-    given.require_beside(option, options.is_picture(), "--format svg or png");
-  for (const char* option : {"--top", "--rows"})
-    given.require_beside(option, lists, "--format text, json or tsv");
-  for (const char* option : {"--layer", "--head"})
-    given.require_beside(option, options.what == "weights", "--what weights");
-  for (const char* option : {"--cut", "--pair", "--target", "--chat"})
-    given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
-  for (const char* option : {"--cut", "--pair", "--target"})
-    if (options.input.chat && given.has(option))
-      fail({.found = fmt::format("{} cannot be used with --chat", option)});
-  given.require_beside("--color", options.format == "text", "--format text");
-  given.require_beside("--what", options.is_array(), "--format npy");
-  given.require_beside("--units", options.format == "text", "--format text");
+  given.require_beside({"--width", "--theme", "--panel"}, options.is_picture(),
+                       "--format svg or png");
+  given.require_beside({"--top", "--rows"}, lists, "--format text, json or tsv");
+  given.require_beside({"--layer", "--head"}, options.what == "weights", "--what weights");
+  given.require_beside({"--cut", "--pair", "--target", "--chat"}, options.input.ids.empty(),
+                       "TEXT or --file");
+  if (options.input.chat) given.refuse_beside({"--cut", "--pair", "--target"}, "--chat");
+  given.require_beside({"--color"}, options.format == "text", "--format text");
+  given.require_beside({"--what"}, options.is_array(), "--format npy");
+  given.require_beside({"--units"}, options.format == "text", "--format text");
   if (!options.units.empty() && options.units != "token" && !options.to.empty())
     fail({.found = fmt::format("--units {} cannot be used with --to", options.units)});
-  if (!options.rows.empty() && !options.who.empty())
-    fail({.found = "--rows cannot be used with --who"});
-  if (!options.rows.empty() && !options.to.empty())
-    fail({.found = "--rows cannot be used with --to"});
-  const bool one_weight = !options.who.empty() && !options.to.empty();
-  if (!options.top.empty() && one_weight && options.format != "json")
-    fail({.found = "--top cannot be used with --who and --to"});
+  if (!options.who.empty()) given.refuse_beside({"--rows"}, "--who");
+  if (!options.to.empty()) given.refuse_beside({"--rows"}, "--to");
+  if (!options.who.empty() && !options.to.empty() && options.format != "json")
+    given.refuse_beside({"--top"}, "--who and --to");
 }
 
 void check_flow(const Given& given, const LookOptions& options) {
-  given.require_beside("--by", options.flow, "--flow");
+  given.require_beside({"--by"}, options.flow, "--flow");
   if (options.is_graph() && !options.flow)
     fail({.found = fmt::format("--format {} needs --flow", options.format)});
   if (!options.flow) return;
-  for (const char* option : {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"})
-    if (given.has(option))
-      fail({.found = fmt::format("{} cannot be used with --flow, which shows all layers", option)});
+  given.refuse_beside({"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"},
+                      "--flow, which shows all layers");
   if (options.is_page() || options.is_array() || options.format == "tsv")
     fail({.argument = "--format",
           .found = options.format,
@@ -178,10 +170,8 @@ void add_questions(OptionList& list, LookOptions& options) {
 void check_why(const Given& given, const LookOptions& options) {
   if (!options.why) return;
   if (options.who.empty() || options.to.empty()) fail({.found = "--why needs --who and --to"});
-  for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
-    if (given.has(option))
-      fail({.found =
-                fmt::format("{} cannot be used with --why, which explains one weight", option)});
+  given.refuse_beside({"--flow", "--heads", "--view", "--top", "--what"},
+                      "--why, which explains one weight");
   if (options.format != "text" && options.format != "json")
     fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
 }
