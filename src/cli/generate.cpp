@@ -17,6 +17,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/model.h"
+#include "inspect/answers/fields.h"
 #include "models/byte_activations.h"
 
 namespace heed::cli {
@@ -67,10 +68,10 @@ class QuietWriter final : public Listener {
 Json as_json(const Tokenizer* tokenizer, const GeneratedToken& token) {
   Json json = {{"id", token.id}};
   const std::string bytes = tokenizer == nullptr ? "" : tokenizer->token_bytes(token.id);
-  if (tokenizer != nullptr) json.set("text", readable(bytes));
+  if (tokenizer != nullptr) json.set("text", token_text(bytes));
   json.set("probability", token.probability);
   json.set("entropy", token.entropy);
-  if (find_invalid_utf8(bytes) >= 0) json.set("bytes", hexadecimal(bytes));
+  if (const auto hex = token_hex(bytes)) json.set("bytes", *hex);
   return json;
 }
 

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 #include "cli/generate_options.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
+#include "inspect/answers/fields.h"
 #include "models/model_tokenizer.h"
 
 namespace heed::cli {
@@ -22,7 +22,7 @@ std::string read_ids(const LoadedModel& model, const GenerateOptions& options, G
       fail({.argument = "--ids",
             .found = id,
             .expected = fmt::format("0 to {} (the vocabulary)", vocabulary - 1)});
-  return readable(model.tokenizer->decode(options.ids, /*skip_special=*/true));
+  return token_text(model.tokenizer->decode(options.ids, /*skip_special=*/true));
 }
 
 void check_chat(const LoadedModel& model, const std::vector<TokenId>& ids) {

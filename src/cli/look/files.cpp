@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/replaced.h"
 #include "cli/look/browser.h"
 #include "cli/look/input.h"
 #include "cli/look/memory.h"
 #include "cli/look/view.h"
-#include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
+#include "inspect/answers/fields.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/look.h"
 #include "inspect/saved/saved_page.h"
@@ -31,21 +32,7 @@ const std::string& bytes_of(const std::vector<SessionToken>& tokens, std::int64_
 }  // namespace
 
 std::string escaped(const std::string& bytes) {
-  std::string text;
-  for (const char byte : readable(bytes)) {
-    if (byte == '\t') {
-      text += "\\t";
-    } else if (byte == '\n') {
-      text += "\\n";
-    } else if (byte == '\r') {
-      text += "\\r";
-    } else if (byte == '\\') {
-      text += "\\\\";
-    } else {
-      text += byte;
-    }
-  }
-  return text;
+  return replaced(token_text(bytes), {{'\t', "\\t"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\\', "\\\\"}});
 }
 
 void write_json(Output& output, const Look& look) {
