@@ -280,6 +280,12 @@ std::int64_t token_asked(const Parameters& parameters, const char* name, std::in
   return check_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
 }
 
+std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const char* name,
+                                           std::int64_t count) {
+  if (!parameters.request().has_param(name)) return {};
+  return token_asked(parameters, name, 0, count);
+}
+
 std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count) {
   return check_token(name, parameters.path_number(name), count);
 }

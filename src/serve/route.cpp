@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/numbers.h"
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "serve/api_error.h"
@@ -14,9 +14,7 @@ namespace {
 
 std::optional<std::int64_t> number_of_text(std::string_view text) {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
+  return read_number(text, number) ? std::optional(number) : std::nullopt;
 }
 
 // A client's text, shortened and escaped for one line.
@@ -91,8 +89,7 @@ double Parameters::fraction(const char* name, double otherwise) const {
   if (!request_.has_param(name)) return otherwise;
   const std::string text = request_.get_param_value(name);
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1))
+  if (!read_number(text, number) || !(number >= 0 && number <= 1))
     refuse_parameter(name, found(text), "a number from 0 to 1");
   return number;
 }

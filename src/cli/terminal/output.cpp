@@ -89,19 +89,8 @@ void Output::finish() {
 int exit_status(ErrorCode code) {
   constexpr int kWorkFailed = 1;
   constexpr int kBadInput = 2;
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kCorrupt:
-      return kBadInput;
-    case ErrorCode::kInterrupted:
-      return kInterruptedStatus;
-    case ErrorCode::kIo:
-    case ErrorCode::kFailed:
-      break;
-  }
-  return kWorkFailed;
+  if (code == ErrorCode::kInterrupted) return kInterruptedStatus;
+  return code == ErrorCode::kIo || code == ErrorCode::kFailed ? kWorkFailed : kBadInput;
 }
 
 std::string error_line(std::string_view command, std::string message) {

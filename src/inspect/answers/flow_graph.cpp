@@ -162,15 +162,8 @@ std::string flow_graph(const Flow& flow, const Session& session, std::string_vie
                        GraphFormat format) {
   const FlowGraph graph = graph_of(flow, session);
   const std::string says = about(flow, session, by);
-  switch (format) {
-    case GraphFormat::kGraphMl:
-      return as_graphml(graph, says);
-    case GraphFormat::kDot:
-      return as_dot(graph, says);
-    case GraphFormat::kJson:
-      break;
-  }
-  return as_json(graph, says);
+  if (format == GraphFormat::kGraphMl) return as_graphml(graph, says);
+  return format == GraphFormat::kDot ? as_dot(graph, says) : as_json(graph, says);
 }
 
 }  // namespace heed
