@@ -266,10 +266,8 @@ void require_ready(const LiveSession& session) {
 
 namespace {
 
-std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {
-  if (token < 0 || token >= count)
-    fail("session", name, token, fmt::format("0 to {}, a token of the text", count - 1),
-         ErrorCode::kNotFound);
+std::int64_t checked_token(const char* name, std::int64_t token, std::int64_t count) {
+  check_token("session", name, token, count);
   return token;
 }
 
@@ -277,7 +275,7 @@ std::int64_t check_token(const char* name, std::int64_t token, std::int64_t coun
 
 std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
                          std::int64_t count) {
-  return check_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
+  return checked_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
 }
 
 std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const char* name,
@@ -287,7 +285,7 @@ std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const c
 }
 
 std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count) {
-  return check_token(name, parameters.path_number(name), count);
+  return checked_token(name, parameters.path_number(name), count);
 }
 
 Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,

@@ -15,12 +15,6 @@
 namespace heed {
 namespace {
 
-void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
-  if (token >= tokens)
-    fail("view", name, token, fmt::format("0 to {}, a token of the text", tokens - 1),
-         ErrorCode::kNotFound);
-}
-
 std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
   std::vector<std::string_view> names;
   for (const ScoreInfo& info : score_infos())
@@ -75,12 +69,13 @@ void check_view(const ViewAddress& view, std::string_view model,
   check_score("y", "one", view.y, stacks);
   check_head_filter(parse_head_filter(view.filter), score_names(stacks));
   const std::int64_t pinned = view.to ? size.keys : size.queries;
-  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
-  if (view.key) check_token("j", *view.key, size.keys);
-  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
+  if (view.query) check_token("view", "i", *view.query, view.key ? size.queries : pinned);
+  if (view.key) check_token("view", "j", *view.key, size.keys);
+  if (view.range)
+    check_token("view", "range", view.range->second, view.to ? size.keys : size.queries);
   if (view.zoom) {
-    check_token("zoom", view.zoom->first.second, size.queries);
-    check_token("zoom", view.zoom->second.second, size.keys);
+    check_token("view", "zoom", view.zoom->first.second, size.queries);
+    check_token("view", "zoom", view.zoom->second.second, size.keys);
   }
 }
 
@@ -88,8 +83,7 @@ void check_view(const ViewAddress& view, const Session& session) {
   const std::vector<StackShape> shapes = session.shapes();
   const Stack stack =
       find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
-  check_view(view, session.model, shapes,
-             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
+  check_view(view, session.model, shapes, session.size(stack));
   check_versus(view, session);
   if (!view.pair.empty() && !session.split)
     fail("view", "pair", view.pair, "none: one text was read, not a pair");

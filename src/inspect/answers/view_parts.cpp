@@ -226,6 +226,12 @@ std::optional<std::int64_t> address_number(std::string_view text, std::size_t di
   return number;
 }
 
+std::optional<int> numbered(std::string_view text, char letter) {
+  if (text.empty() || text.front() != letter) return {};
+  const auto number = address_number(text.substr(1), kPlaceDigits);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
 bool is_plain(char letter) {
   const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
                                (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');

@@ -9,6 +9,7 @@
 #include "heed/error.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/words.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/texts.h"
 
@@ -23,10 +24,7 @@ void check(const Session& session, const BranchRequest& request) {
           .found = fmt::format("{} does not write", session.model),
           .expected = "a decoder or an encoder-decoder"});
   require_unedited("branch", session);
-  const std::int64_t length = std::ssize(session.tokens);
-  if (request.position < 0 || request.position >= length)
-    fail("branch", "position", request.position,
-         fmt::format("0 to {}, a token of the text", length - 1), ErrorCode::kNotFound);
+  check_token("branch", "position", request.position, std::ssize(session.tokens));
   if (request.word < 0 || request.word >= info.vocabulary)
     fail("branch", "token", request.word,
          fmt::format("0 to {}, a word of the model", info.vocabulary - 1), ErrorCode::kNotFound);

@@ -1,13 +1,11 @@
 // The effect of a value: the write of one edge, and its direct path to the words.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "heed/tokenizer.h"
 #include "inspect/evidence/origins.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {
@@ -45,9 +43,7 @@ std::vector<ChangedWord> extremes(const Session& session, std::span<const float>
   std::vector<ChangedWord> words;
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
-    const Tokenizer* tokenizer = session.tokenizer;
-    words.push_back({id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
-                     changes[static_cast<std::size_t>(id)]});
+    words.push_back({id, word_of(session.tokenizer, id), changes[static_cast<std::size_t>(id)]});
   }
   return words;
 }

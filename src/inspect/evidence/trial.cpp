@@ -12,6 +12,7 @@
 #include "heed/model.h"
 #include "heed/tokenizer.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {
@@ -54,10 +55,7 @@ void read_words(const Session& session, std::span<const float> as_it_is,
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
     const auto word = static_cast<std::size_t>(id);
-    const Tokenizer* tokenizer = session.tokenizer;
-    trial.words.push_back(
-        {id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
-         before[word], after[word]});
+    trial.words.push_back({id, word_of(session.tokenizer, id), before[word], after[word]});
     trial.rest_as_it_is -= before[word];
     trial.rest_edited -= after[word];
   }

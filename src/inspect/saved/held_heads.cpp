@@ -137,8 +137,7 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
 
 // The size of one layer, before base64.
 std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size_t index) {
-  const std::int64_t queries = std::ssize(session.queries(stack.stack));
-  const std::int64_t keys = std::ssize(session.keys(stack.stack));
+  const auto [queries, keys] = session.size(stack.stack);
   const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
   if (!session.keeps(stack, static_cast<int>(index))) return 0;
   if (!layers.empty() && !scored_runs(layers.at(index)))

@@ -50,6 +50,13 @@ void check_head(std::string_view op, std::string_view model, const StackShape& s
   check_number(op, model, "head", head, shape.heads);
 }
 
+void check_token(std::string_view op, std::string_view name, std::int64_t token,
+                 std::int64_t count) {
+  if (token < 0 || token >= count)
+    fail(op, name, token, fmt::format("0 to {}, a token of the text", count - 1),
+         ErrorCode::kNotFound);
+}
+
 MatrixSize Session::size(Stack stack) const {
   return {std::ssize(queries(stack)), std::ssize(keys(stack))};
 }
