@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
@@ -89,9 +90,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_pairs(const std::string&
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   for (std::int64_t e = 0; e < array.dim(0); ++e)
     pairs.emplace_back(number(2 * e), number(2 * e + 1));
-  std::ranges::sort(pairs);
-  const auto repeated = std::ranges::unique(pairs);
-  pairs.erase(repeated.begin(), repeated.end());
+  sort_once(pairs);
   return pairs;
 }
 

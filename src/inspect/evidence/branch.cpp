@@ -12,6 +12,7 @@
 #include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/texts.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -64,7 +65,7 @@ Branch::Branch(const Session& session, const LoadedModel& model, const BranchReq
   require_streams("branch", session);
   const Tensor logits =
       read_out(session.streams.back(), model, request.position, request.position + 1);
-  const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
+  const std::span<const float> row = matrix_row(logits, 0);
   first_ = token_of(request.word, row, distribution_of(row));
   if (request.most_tokens > 1)
     generation_ =

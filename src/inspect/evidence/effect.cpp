@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sequences.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/rows/words.h"
 
@@ -32,8 +33,7 @@ void pass_inside(const BranchParts& branch, const Tensor& heads, Tensor& write) 
 
 std::vector<ChangedWord> extremes(const Session& session, std::span<const float> changes,
                                   std::int64_t top, bool raised) {
-  std::vector<TokenId> ids(changes.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  auto ids = ascending<TokenId>(std::ssize(changes));
   const auto kept = std::min(top, std::ssize(ids));
   std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
     const float x = changes[static_cast<std::size_t>(a)], y = changes[static_cast<std::size_t>(b)];

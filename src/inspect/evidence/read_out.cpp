@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "generate/forward.h"
 #include "heed/error.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -49,10 +51,17 @@ void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64
     check();
     const std::int64_t last = std::min(first + rows, end);
     const Tensor logits = read_out(level, model, first, last);
-    const std::int64_t width = logits.dim(1);
-    for (std::int64_t row = first; row < last; ++row)
-      use(row, {logits.data<float>() + (row - first) * width, static_cast<std::size_t>(width)});
+    for (std::int64_t row = first; row < last; ++row) use(row, matrix_row(logits, row - first));
   }
+}
+
+double change_of(std::span<const float> from, std::span<const float> to) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    difference += std::pow(static_cast<double>(to[i]) - from[i], 2);
+    size += std::pow(static_cast<double>(from[i]), 2);
+  }
+  return size > 0 ? std::sqrt(difference / size) : 0;
 }
 
 TokenId first_choice(std::span<const float> logits) {

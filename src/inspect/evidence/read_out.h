@@ -29,6 +29,9 @@ using UseLogits = std::function<void(std::int64_t position, std::span<const floa
 void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64_t begin,
                   std::int64_t end, const std::function<void()>& check, const UseLogits& use);
 
+/// |to - from| / |from|; 0 if `from` is 0.
+double change_of(std::span<const float> from, std::span<const float> to);
+
 /// One word within a distribution.
 struct WordChance {
   double probability = 0;

@@ -1,10 +1,10 @@
 #include "inspect/heads/scored_layer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <string_view>
 
+#include "base/sequences.h"
 #include "heed/look.h"
 #include "inspect/session/session_input.h"
 #include "text/unicode/properties.h"
@@ -30,8 +30,8 @@ std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
   const auto bytes = [&](std::int32_t at) -> const std::string& {
     return tokens[static_cast<std::size_t>(at)].bytes;
   };
-  std::vector<std::int32_t> sorted(tokens.size()), kinds(tokens.size());
-  std::iota(sorted.begin(), sorted.end(), 0);
+  std::vector<std::int32_t> sorted = ascending<std::int32_t>(std::ssize(tokens));
+  std::vector<std::int32_t> kinds(tokens.size());
   std::ranges::stable_sort(sorted, {}, bytes);
   for (std::size_t i = 0; i < sorted.size(); ++i)  // first, the place of the first of each kind
     kinds[static_cast<std::size_t>(sorted[i])] =

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/sequences.h"
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "inspect/session/places.h"
@@ -39,9 +40,7 @@ void check_row(const PatternRow& row, const MatrixSize& sizes) {
 std::vector<float> rows_of(const LayerAttention& layer, std::span<const int> heads,
                            std::span<const std::int64_t> queries) {
   std::vector<std::int64_t> rising(queries.begin(), queries.end());
-  std::ranges::sort(rising);
-  const auto repeated = std::ranges::unique(rising);
-  rising.erase(repeated.begin(), repeated.end());
+  sort_once(rising);
   SelectionObserver rows(
       Selection{.heads = std::vector<std::int64_t>(heads.begin(), heads.end()), .rows = rising});
   Observer* const observers[] = {&rows};
@@ -109,9 +108,8 @@ double overlap(std::span<const float> a, const float* b) {
 // Adds each head's overlaps with these rows.
 void add_overlaps(const LayerAttention& layer, const ExampleRows& example,
                   std::span<SimilarHead> heads) {
-  std::vector<int> numbers(heads.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
-  const std::vector<float> rows = rows_of(layer, numbers, example.queries);
+  const std::vector<float> rows =
+      rows_of(layer, ascending<int>(std::ssize(heads)), example.queries);
   const std::size_t size = example.weights.size();
   for (std::size_t head = 0; head < heads.size(); ++head)
     heads[head].overlap +=

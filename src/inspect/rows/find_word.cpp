@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/look.h"
@@ -47,8 +48,7 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
       if (run.size() >= word.size()) break;
     }
   }
-  std::ranges::sort(found);
-  found.erase(std::ranges::unique(found).begin(), found.end());  // after a separate space token
+  sort_once(found);  // a word after a separate space token is found twice
   return found;
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <string>
 
+#include "base/sequences.h"
 #include "heed/observe.h"
 #include "inspect/session/visible_keys.h"
 
@@ -53,13 +53,8 @@ std::string edge_weight(double weight) {
 
 void visit_lines(const LayerAttention& layer, LinesRequest request,
                  const std::function<void(const RowView&)>& use) {
-  if (request.rows.empty()) {
-    request.rows.resize(static_cast<std::size_t>(layer.queries()));
-    std::iota(request.rows.begin(), request.rows.end(), 0);
-  }
-  std::ranges::sort(request.rows);
-  const auto repeated = std::ranges::unique(request.rows);
-  request.rows.erase(repeated.begin(), repeated.end());
+  if (request.rows.empty()) request.rows = ascending(layer.queries());
+  sort_once(request.rows);
   const std::span<const std::int64_t> rows = request.rows;
   for (std::size_t begin = 0; begin < rows.size(); begin += kRowsOfASweep)
     visit_some(layer, request, rows.subspan(begin, std::min(kRowsOfASweep, rows.size() - begin)),

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <numeric>
 #include <span>
 #include <vector>
 
+#include "base/sequences.h"
 #include "inspect/choice.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
@@ -29,9 +29,7 @@ std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   const std::int64_t chosen = answer.chosen.query.value_or(length);
   if (chosen < begin) begin = std::max<std::int64_t>(0, chosen - request.rows / 2);
   answer.hidden_rows = length - request.rows;
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(request.rows));
-  std::iota(rows.begin(), rows.end(), begin);
-  return rows;
+  return ascending(request.rows, begin);
 }
 
 // Empty for tokens, and between two texts.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
+#include "base/sequences.h"
 #include "heed/error.h"
 #include "inspect/rows/words.h"
 #include "text/added_token.h"
@@ -20,8 +20,7 @@ NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, s
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
-  std::vector<TokenId> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  auto ids = ascending<TokenId>(std::ssize(logits));
   const std::int64_t kept = std::min(top, std::ssize(logits));
   const auto logit_of = [&](TokenId id) { return logits[static_cast<std::size_t>(id)]; };
   std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {

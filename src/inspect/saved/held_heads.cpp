@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "attention/api/checked.h"
+#include "base/sequences.h"
 #include "inspect/map/tiles.h"
 #include "inspect/saved/held.h"
 #include "inspect/session/visible_keys.h"
@@ -148,12 +148,6 @@ std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size
   return stack.heads * (queries * (4 * dim + 12) + keys * 4) + stack.kv_heads * keys * 4 * dim;
 }
 
-std::vector<int> all_heads(const StackShape& stack) {
-  std::vector<int> all(static_cast<std::size_t>(stack.heads));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 std::vector<int>& layer_of(std::vector<HeldStackAnswer>& held, const Place& place) {
   const auto stack = std::ranges::find(held, place.stack, &HeldStackAnswer::stack);
   return stack->layers[static_cast<std::size_t>(place.layer)];
@@ -208,7 +202,7 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
     for (int layer = 0; layer < shape.layers; ++layer) {
       const auto index = static_cast<std::size_t>(layer);
       all_bytes += bytes_of(session, shape, index);
-      if (session.keeps(shape, layer)) held.back().layers[index] = all_heads(shape);
+      if (session.keeps(shape, layer)) held.back().layers[index] = ascending<int>(shape.heads);
     }
   }
   if (all_bytes <= bytes) return held;
@@ -222,7 +216,7 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   const Place first = place_of(view.places.front(), shapes);
   const StackShape& shape = session.at(first.stack).shape;
   if (bytes_of(session, shape, static_cast<std::size_t>(first.layer)) <= bytes)
-    layer_of(held, first) = all_heads(shape);
+    layer_of(held, first) = ascending<int>(shape.heads);
   return held;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/numbers.h"
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/session.h"
@@ -38,8 +39,7 @@ std::vector<int> read_layers(std::string_view text) {
     for (int layer = first; layer <= last; ++layer) layers.push_back(layer);
     begin = end + 1;
   }
-  std::ranges::sort(layers);
-  layers.erase(std::ranges::unique(layers).begin(), layers.end());
+  sort_once(layers);
   return layers;
 }
 
