@@ -12,7 +12,7 @@
 
 #include "base/formats/json.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/model.h"

@@ -12,7 +12,7 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"

@@ -12,7 +12,6 @@
 #include "cli/command.h"
 #include "cli/generate_options.h"
 #include "cli/options/text_input.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"

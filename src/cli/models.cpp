@@ -12,7 +12,7 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/look.h"

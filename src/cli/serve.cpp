@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "cli/look/input.h"
-#include "cli/look/memory.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "cli/together.h"

@@ -12,11 +12,9 @@
 
 #include "base/wording.h"
 #include "cli/attend/attention_options.h"
-#include "cli/attend/gradient_options.h"
 #include "cli/attend/observe_options.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"

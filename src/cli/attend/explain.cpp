@@ -5,9 +5,8 @@
 
 #include "base/formats/json.h"
 #include "cli/attend/attention_options.h"
-#include "cli/attend/gradient_options.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

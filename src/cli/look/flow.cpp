@@ -10,7 +10,7 @@
 #include "base/wording.h"
 #include "cli/look/evidence.h"
 #include "cli/look/text.h"
-#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
 #include "inspect/rows/words.h"
 
 namespace heed::cli {

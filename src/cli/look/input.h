@@ -1,6 +1,7 @@
-// The input text of `heed look`.
+// The input text of `heed look`, and how much memory `look` and `serve` may take for it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,5 +47,26 @@ void check_texts(const SessionTexts& texts, const Session& session);
 /// Reports on stderr what the tokenizers lose of the texts.
 void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
                         const SessionTexts& texts, const Session& session);
+
+struct MemoryOptions {
+  KeptAttention keep = {};
+  bool stream = false;                     // weights stay in the file
+  std::optional<std::int64_t> limit = {};  // bytes; none: what is free
+};
+
+/// --keep, --keep-layers, --stream, --memory.
+void add_memory_options(OptionList& list, MemoryOptions& options);
+
+/// Whether a session that takes so many bytes is worth a line: 1 GiB, or half of what is free.
+bool is_much_memory(std::int64_t bytes, std::optional<std::int64_t> free);
+
+/// Before the pass of a session whose tokens are known: reads streamed weights into memory where
+/// the session fits beside them, says on stderr what it takes where that is much, and throws
+/// TooLittleMemory where it does not fit.
+void make_room(std::string_view command, const LoadedModel& model, const Session& session,
+               SessionOptions session_options, const MemoryOptions& options);
+
+/// Says on stderr how far rounding q and k moves scores and weights.
+void tell_of_rounding(std::string_view command, const Session& session);
 
 }  // namespace heed::cli

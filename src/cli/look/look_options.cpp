@@ -10,7 +10,7 @@
 #include "base/numbers.h"
 #include "cli/look/ranking.h"
 #include "cli/look/view.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "inspect/session/places.h"

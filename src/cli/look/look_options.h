@@ -6,7 +6,6 @@
 #include <string>
 
 #include "cli/look/input.h"
-#include "cli/look/memory.h"
 #include "cli/options/arguments.h"
 
 namespace heed::cli {

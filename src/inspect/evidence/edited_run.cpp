@@ -10,8 +10,8 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "inspect/rows/words.h"
-#include "inspect/session/pass.h"
 #include "inspect/session/places.h"
+#include "inspect/session/session_input.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include "base/sequences.h"
 #include "heed/mask.h"
 #include "inspect/evidence/read_out.h"
-#include "inspect/session/pass.h"
+#include "inspect/session/session_input.h"
 #include "tensor/rows.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "inspect/map/atlas.h"
+#include "inspect/map/tiles.h"
 #include "inspect/saved/held.h"
 #include "text/pipeline/base64.h"
 
