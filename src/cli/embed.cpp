@@ -19,6 +19,7 @@
 #include "heed/error.h"
 #include "heed/model.h"
 #include "inspect/answers/fields.h"
+#include "tensor/rows.h"
 #include "text/utf8.h"
 
 namespace heed::cli {
@@ -112,16 +113,11 @@ Tensor vectors_of(const LoadedModel& model, const Pooling& pooling,
   return all;
 }
 
-std::span<const float> row_of(const Tensor& vectors, std::size_t text) {
-  const auto width = static_cast<std::size_t>(vectors.dim(1));
-  return {vectors.data<float>() + text * width, width};
-}
-
 // Rejects models whose weights give NaN, which would otherwise seem to work.
 void require_finite(const LoadedModel& model, const Tensor& vectors) {
   const auto is_finite = [](float value) { return std::isfinite(value); };
   for (std::int64_t text = 0; text < vectors.dim(0); ++text) {
-    const std::span<const float> vector = row_of(vectors, static_cast<std::size_t>(text));
+    const std::span<const float> vector = matrix_row(vectors, text);
     const auto wrong = std::ranges::find_if_not(vector, is_finite);
     if (wrong == vector.end()) continue;
     fail({.code = ErrorCode::kCorrupt,
@@ -135,7 +131,7 @@ void require_finite(const LoadedModel& model, const Tensor& vectors) {
 void write_lines(Output& output, const std::vector<std::string>& texts, const Tensor& vectors) {
   for (std::size_t text = 0; text < texts.size(); ++text) {
     std::string line = escaped(texts[text]);
-    for (const float value : row_of(vectors, text)) line += fmt::format("\t{}", value);
+    for (const float value : matrix_row(vectors, text)) line += fmt::format("\t{}", value);
     output.write(line + "\n");
   }
 }
@@ -145,7 +141,7 @@ void write_objects(Output& output, const LoadedModel& model, const std::vector<s
   output.write(fmt::format("{{\"model\":{},\"vectors\":[", json_string(model.name)));
   for (std::size_t text = 0; text < texts.size(); ++text)
     output.write(fmt::format("{}\n{{\"text\":{},\"vector\":[{}]}}", text > 0 ? "," : "",
-                             json_string(texts[text]), joined(row_of(vectors, text), ",")));
+                             json_string(texts[text]), joined(matrix_row(vectors, text), ",")));
   output.write("\n]}\n");
 }
 

@@ -16,7 +16,7 @@ namespace {
 using enum ScoreUnit;
 using enum ScoreFrom;
 
-// A new score is one line here, and a file like distance_score.cpp.
+// A new score is one line here, and a file like coverage_score.cpp.
 constexpr std::array kScores = {
     Score{{.name = "previous",
            .short_name = "prev",

@@ -49,14 +49,6 @@ std::string packed_lse(const LayerAttention& layer, int head) {
   return packed(lse);
 }
 
-// The whole matrix in one tile, which a page would need seconds to pool for a long text.
-std::string overview(const LiveSession& session, const Place& place) {
-  Cancel never;
-  const LayerAttention& layer = session.layer(place);
-  const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
-  return encode_base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
-}
-
 // Only its statistics.
 HeldHeadAnswer held_head(const LiveSession& session, const Place& place) {
   const LayerHeads scored = session.heads(place.stack, place.layer);
@@ -74,7 +66,7 @@ void hold_scored(const LiveSession& session, const Place& place, int group, Held
   head.scale = resolved_scale(layer.args()).at(static_cast<std::size_t>(place.head));
   head.q = packed_head(layer.q, place.head);
   head.lse = packed_lse(layer, place.head);
-  if (layer.size().longer() > kTile) head.overview = overview(session, place);
+  if (layer.size().longer() > kTile) head.overview = encode_base64(whole_tile(session, place));
   held.keys.emplace(std::to_string(group), packed_head(layer.k, group));
   held.heads.push_back(std::move(head));
 }
@@ -218,6 +210,13 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   if (bytes_of(session, shape, static_cast<std::size_t>(first.layer)) <= bytes)
     layer_of(held, first) = ascending<int>(shape.heads);
   return held;
+}
+
+std::string whole_tile(const LiveSession& session, const Place& place) {
+  Cancel never;
+  const LayerAttention& layer = session.layer(place);
+  const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
+  return encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true);
 }
 
 std::optional<VisibleKeys> visible_keys(const LayerAttention& layer, int head) {
