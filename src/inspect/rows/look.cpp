@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -55,18 +54,6 @@ void fill_rows(const Session& session, const LayerAttention& layer, const LookRe
     for (const LookKey& key : row.attends) given += double{key.weight};
     row.sink = std::max(0.0, 1 - given);
   }
-}
-
-std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
-  if (!request.scores.empty()) return request.scores;
-  std::vector<HeadScores> scores;
-  for (const SessionStack& stack : session.stacks)
-    for (int layer = 0; layer < std::ssize(stack.layers); ++layer) {
-      if (!session.keeps(stack.shape, layer)) continue;
-      std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
-      if (request.layer_scored) request.layer_scored();
-    }
-  return scores;
 }
 
 }  // namespace
@@ -262,18 +249,19 @@ ChosenHead chosen_head(const Session& session, const LookRequest& request,
 }  // namespace
 
 Look look(const Session& session, const LookRequest& request) {
-  Look answer{.model = session.model,
-              .built_in = session.built_in,
-              .info = session.info,
-              .tokens = {},
-              .key_tokens = {},
-              .split = session.split,
-              .chosen = {},
-              .rows = {},
-              .columns = {},
-              .cells = {},
-              .heads = scored_heads(session, request),
-              .next = {}};
+  Look answer{
+      .model = session.model,
+      .built_in = session.built_in,
+      .info = session.info,
+      .tokens = {},
+      .key_tokens = {},
+      .split = session.split,
+      .chosen = {},
+      .rows = {},
+      .columns = {},
+      .cells = {},
+      .heads = request.scores.empty() ? score_heads(session, request.layer_scored) : request.scores,
+      .next = {}};
   answer.filled = filled_masks(session, request.next);
   answer.chosen = chosen_head(session, request, answer.heads);
   if (answer.chosen.stack != Stack::kEncoder) answer.next = next_words(session, request.next);
