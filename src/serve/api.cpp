@@ -264,18 +264,11 @@ void require_ready(const LiveSession& session) {
             .hint = "wait for the event next"});
 }
 
-namespace {
-
-std::int64_t checked_token(const char* name, std::int64_t token, std::int64_t count) {
-  check_token("session", name, token, count);
-  return token;
-}
-
-}  // namespace
-
 std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
                          std::int64_t count) {
-  return checked_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
+  const std::int64_t token = parameters.number(name, otherwise, INT64_MIN, INT64_MAX);
+  check_token("session", name, token, count);
+  return token;
 }
 
 std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const char* name,
@@ -285,7 +278,9 @@ std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const c
 }
 
 std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count) {
-  return checked_token(name, parameters.path_number(name), count);
+  const std::int64_t token = parameters.path_number(name);
+  check_token("session", name, token, count);
+  return token;
 }
 
 Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,
