@@ -12,7 +12,7 @@
 
 #include "base/formats/json.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/model.h"
@@ -83,14 +83,8 @@ int check_onnx(const std::string& dir, bool json) {
 }
 
 const char* word(const GoldenTensor& tensor) {
-  switch (tensor.kind) {
-    case GoldenTensor::Kind::kInput:
-      return "input";
-    case GoldenTensor::Kind::kUnknown:
-      return "unknown";
-    case GoldenTensor::Kind::kCompared:
-      break;
-  }
+  if (tensor.kind == GoldenTensor::Kind::kInput) return "input";
+  if (tensor.kind == GoldenTensor::Kind::kUnknown) return "unknown";
   if (!std::isfinite(tensor.tolerance)) return "measured";
   return tensor.passed() ? "passed" : "failed";
 }

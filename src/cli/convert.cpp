@@ -13,7 +13,6 @@
 
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/model.h"

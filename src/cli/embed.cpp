@@ -12,13 +12,14 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/model.h"
 #include "inspect/answers/fields.h"
+#include "tensor/rows.h"
 #include "text/utf8.h"
 
 namespace heed::cli {
@@ -112,16 +113,11 @@ Tensor vectors_of(const LoadedModel& model, const Pooling& pooling,
   return all;
 }
 
-std::span<const float> row_of(const Tensor& vectors, std::size_t text) {
-  const auto width = static_cast<std::size_t>(vectors.dim(1));
-  return {vectors.data<float>() + text * width, width};
-}
-
 // Rejects models whose weights give NaN, which would otherwise seem to work.
 void require_finite(const LoadedModel& model, const Tensor& vectors) {
   const auto is_finite = [](float value) { return std::isfinite(value); };
   for (std::int64_t text = 0; text < vectors.dim(0); ++text) {
-    const std::span<const float> vector = row_of(vectors, static_cast<std::size_t>(text));
+    const std::span<const float> vector = matrix_row(vectors, text);
     const auto wrong = std::ranges::find_if_not(vector, is_finite);
     if (wrong == vector.end()) continue;
     fail({.code = ErrorCode::kCorrupt,
@@ -135,7 +131,7 @@ void require_finite(const LoadedModel& model, const Tensor& vectors) {
 void write_lines(Output& output, const std::vector<std::string>& texts, const Tensor& vectors) {
   for (std::size_t text = 0; text < texts.size(); ++text) {
     std::string line = escaped(texts[text]);
-    for (const float value : row_of(vectors, text)) line += fmt::format("\t{}", value);
+    for (const float value : matrix_row(vectors, text)) line += fmt::format("\t{}", value);
     output.write(line + "\n");
   }
 }
@@ -145,7 +141,7 @@ void write_objects(Output& output, const LoadedModel& model, const std::vector<s
   output.write(fmt::format("{{\"model\":{},\"vectors\":[", json_string(model.name)));
   for (std::size_t text = 0; text < texts.size(); ++text)
     output.write(fmt::format("{}\n{{\"text\":{},\"vector\":[{}]}}", text > 0 ? "," : "",
-                             json_string(texts[text]), joined(row_of(vectors, text), ",")));
+                             json_string(texts[text]), joined(matrix_row(vectors, text), ",")));
   output.write("\n]}\n");
 }
 
@@ -177,7 +173,7 @@ int run(const EmbedOptions& options) {
   return 0;
 }
 
-void add_input(OptionList& list, EmbedOptions& options) {
+void add_files(OptionList& list, EmbedOptions& options) {
   add(list,
       {{.name = "TEXT",
         .to = &options.texts,
@@ -191,24 +187,20 @@ void add_input(OptionList& list, EmbedOptions& options) {
         .help = "which tokens to read of a text that is too long for the encoder; no: refuse the "
                 "text",
         .words = {"first", "last", "no"},
-        .shows_default = true}});
-}
-
-void add_output(OptionList& list, EmbedOptions& options) {
-  add(list, {{.name = "--format",
-              .to = &options.format,
-              .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
-                      "(default: as the name of -o ends, else json)",
-              .words = {std::begin(kFormats), std::end(kFormats)}},
-             json_option(options.json),
-             {"-o,--out", &options.out, "FILE",
-              "write to this file; it appears complete or not at all"}});
+        .shows_default = true},
+       {.name = "--format",
+        .to = &options.format,
+        .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
+                "(default: as the name of -o ends, else json)",
+        .words = {std::begin(kFormats), std::end(kFormats)}},
+       json_option(options.json),
+       {"-o,--out", &options.out, "FILE",
+        "write to this file; it appears complete or not at all"}});
 }
 
 Run declare_embed(OptionList& list) {
   const auto options = std::make_shared<EmbedOptions>();
-  add_input(list, *options);
-  add_output(list, *options);
+  add_files(list, *options);
   add(list, {{.name = "--model",
               .to = &options->model,
               .type = "M",

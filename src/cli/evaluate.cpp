@@ -13,7 +13,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"

@@ -12,11 +12,11 @@
 #include "cli/command.h"
 #include "cli/generate_options.h"
 #include "cli/options/text_input.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/model.h"
+#include "inspect/answers/fields.h"
 #include "models/byte_activations.h"
 
 namespace heed::cli {
@@ -67,10 +67,10 @@ class QuietWriter final : public Listener {
 Json as_json(const Tokenizer* tokenizer, const GeneratedToken& token) {
   Json json = {{"id", token.id}};
   const std::string bytes = tokenizer == nullptr ? "" : tokenizer->token_bytes(token.id);
-  if (tokenizer != nullptr) json.set("text", readable(bytes));
+  if (tokenizer != nullptr) json.set("text", token_text(bytes));
   json.set("probability", token.probability);
   json.set("entropy", token.entropy);
-  if (find_invalid_utf8(bytes) >= 0) json.set("bytes", hexadecimal(bytes));
+  if (const auto hex = token_hex(bytes)) json.set("bytes", *hex);
   return json;
 }
 
@@ -168,7 +168,7 @@ int run(GenerateOptions options, const Given& given) {
   check_stop(given, model);
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam means greedy
   options.args.tokenizer = model.writing_tokenizer();
-  const Prompts prompts = read_prompts(model, options, given.has("--system"));
+  const Prompts prompts = read_prompts(model, options);
   options.args.crop = !options.no_crop && options.args.beams == 1;
   const InterruptScope scope;
   const std::vector<Generated> texts = generate_aloud(model, options, prompts.shown);

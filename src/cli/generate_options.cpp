@@ -1,5 +1,7 @@
 #include "cli/generate_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -7,27 +9,26 @@
 
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
+#include "inspect/answers/fields.h"
+#include "models/model_tokenizer.h"
 #include "tensor/text.h"
 
 namespace heed::cli {
 namespace {
 
-constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"};
-
 // Rejects options that would have no effect.
 void check_effects(const GenerateOptions& options, const Given& given) {
-  const bool searches = given.has("--beams");
-  for (const char* name : kSampling)
-    if (searches && given.has(name))
-      fail({.found = fmt::format("{} cannot be used with --beams, which draws nothing", name)});
-  for (const char* name : {"--length-penalty", "--early-stopping"})
-    given.require_beside(name, options.args.beams > 1, "--beams above 1");
-  for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})
-    given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
+  if (given.has("--beams"))
+    given.refuse_beside({"--temperature", "--top-k", "--top-p", "--min-p", "--seed"},
+                        "--beams, which draws nothing");
+  given.require_beside({"--length-penalty", "--early-stopping"}, options.args.beams > 1,
+                       "--beams above 1");
+  given.require_beside({"--top-k", "--top-p", "--min-p", "--seed"},
+                       options.args.sampling.temperature > 0, "--temperature above 0");
 }
 
 // Options that a file can also set, and their names for `follow`.
@@ -58,32 +59,27 @@ GenerationConfig follow_file(const std::filesystem::path& folder, const Given& g
   return config;
 }
 
-void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
+void add_choice(OptionList& list, GenerateOptions& options) {
+  GenerateArgs& args = options.args;
   Sampling& sampling = args.sampling;
-  add(list, {{"--temperature", &sampling.temperature, "X",
-              "above 1 more varied, below 1 less; 0 takes the most probable token each time "
-              "(default 0.8)"},
-             {"--top-k", &top_k, "K", "only the K most probable tokens"},
-             {"--top-p", &sampling.top_p, "P",
-              "only the most probable tokens that together reach P of the probability"},
-             {"--min-p", &sampling.min_p, "P",
-              "only tokens that have at least P of the most probable one's probability"},
-             {"--seed", &args.seed, "S", "the same seed gives the same text (default 0)"}});
-}
-
-void add_repetition(OptionList& list, GenerateArgs& args) {
-  add(list, {{"--repetition-penalty", &args.sampling.repetition_penalty, "X",
-              "above 1 makes tokens that occurred less probable (default 1)"},
-             {.name = "--no-repeat-ngram",
-              .to = &args.rules.no_repeat_ngram,
-              .type = "N",
-              .help = "no sequence of N tokens comes twice; 0: any may (default 0)",
-              .least = 0}});
-}
-
-void add_beams(OptionList& list, GenerateArgs& args) {
   add(list,
-      {{"--beams", &args.beams, "N",
+      {{"--temperature", &sampling.temperature, "X",
+        "above 1 more varied, below 1 less; 0 takes the most probable token each time "
+        "(default 0.8)"},
+       {"--top-k", &options.top_k, "K", "only the K most probable tokens"},
+       {"--top-p", &sampling.top_p, "P",
+        "only the most probable tokens that together reach P of the probability"},
+       {"--min-p", &sampling.min_p, "P",
+        "only tokens that have at least P of the most probable one's probability"},
+       {"--seed", &args.seed, "S", "the same seed gives the same text (default 0)"},
+       {"--repetition-penalty", &sampling.repetition_penalty, "X",
+        "above 1 makes tokens that occurred less probable (default 1)"},
+       {.name = "--no-repeat-ngram",
+        .to = &args.rules.no_repeat_ngram,
+        .type = "N",
+        .help = "no sequence of N tokens comes twice; 0: any may (default 0)",
+        .least = 0},
+       {"--beams", &args.beams, "N",
         "search for the most probable text with N of them side by side, in place of "
         "choosing token by token"},
        {"--length-penalty", &args.length_penalty, "X",
@@ -138,29 +134,66 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
        {"--file", &options.file, "FILE", "read the prompt from a file, or from stdin with -"},
        {"--ids", &options.ids, "5,3,9", kIdsHelp},
        model_option(options.model),
-       {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"}});
+       {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"},
+       {.name = "--chat",
+        .to = &options.chat,
+        .help = "the prompt is a user's message: the model's chat template writes it and the "
+                "beginning of the answer, which alone is printed"},
+       {.name = "--system",
+        .to = &options.system,
+        .type = "TEXT",
+        .help = "the system's message before it",
+        .needs = "--chat"}});
 }
 
-void add_chat(OptionList& list, GenerateOptions& options) {
-  add(list, {{.name = "--chat",
-              .to = &options.chat,
-              .help = "the prompt is a user's message: the model's chat template writes it and the "
-                      "beginning of the answer, which alone is printed"},
-             {.name = "--system",
-              .to = &options.system,
-              .type = "TEXT",
-              .help = "the system's message before it",
-              .needs = "--chat"}});
+// The prompt's text; empty for ids without a tokenizer.
+std::string read_ids(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
+  args.prompts = {options.ids};
+  if (!model.tokenizer) return "";
+  const std::int64_t vocabulary = model.model->info().vocabulary;
+  for (const TokenId id : options.ids)
+    if (id < 0 || id >= vocabulary)
+      fail({.argument = "--ids",
+            .found = id,
+            .expected = fmt::format("0 to {} (the vocabulary)", vocabulary - 1)});
+  return token_text(model.tokenizer->decode(options.ids, /*skip_special=*/true));
+}
+
+void check_chat(const LoadedModel& model, const std::vector<TokenId>& ids) {
+  const ModelInfo& info = model.model->info();
+  require_in_vocabulary("generate", *model.tokenizer, ids,
+                        info.reads_source() ? info.source_vocabulary : info.vocabulary);
+  if (ids.empty())
+    fail({.argument = "--chat", .found = "a template that writes nothing", .expected = "a text"});
+}
+
+Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
+  Prompts prompts;
+  if (!model.tokenizer)
+    fail({.found = model.name + " has no tokenizer",
+          .expected = "a model that reads text, or --ids"});
+  for (const std::string& prompt : options.prompts) {
+    WrittenChat read;
+    if (options.chat) {
+      read = chat_of("generate", model, options.system, prompt);
+      check_chat(model, read.encoding.ids);
+      args.prompts.push_back(read.encoding.ids);
+    } else {
+      args.prompts.push_back(prompt_of(*model.model, *model.tokenizer, prompt));
+      read = {prompt, model.tokenizer->encode(prompt, /*add_special=*/false)};
+    }
+    tell_of_lost_text("generate", "prompt", *model.tokenizer, read.text, read.encoding);
+    prompts.shown.push_back(options.chat ? "" : read.text);
+    prompts.texts.push_back(read.text);
+  }
+  return prompts;
 }
 
 }  // namespace
 
 void add_generate_options(OptionList& list, GenerateOptions& options) {
   add_prompt(list, options);
-  add_chat(list, options);
-  add_sampling(list, options.args, options.top_k);
-  add_repetition(list, options.args);
-  add_beams(list, options.args);
+  add_choice(list, options);
   add_answer(list, options);
   add(list, {threads_option()});
 }
@@ -173,7 +206,7 @@ void check(const Given& given, const GenerateOptions& options) {
           .expected = "one of PROMPT, --file and --ids"});
   if (std::ranges::count(options.prompts, "-") > 1)
     fail({.argument = "PROMPT", .found = "several times \"-\"", .expected = "standard input once"});
-  given.require_beside("--chat", options.ids.empty(), "PROMPT or --file");
+  given.require_beside({"--chat"}, options.ids.empty(), "PROMPT or --file");
   if (options.args.most_tokens < 1)
     fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
   if (options.top_k && *options.top_k < 1)
@@ -187,6 +220,27 @@ GenerationConfig follow_folder(const std::filesystem::path& folder, const Given&
   GenerationConfig config = follow_file(folder, given, options.args);
   check_effects(options, given);
   return config;
+}
+
+void read_inputs(GenerateOptions& options) {
+  if (!options.file.empty()) options.prompts = {""};
+  for (std::string& prompt : options.prompts) prompt = given_text(prompt, options.file);
+}
+
+// A decoder continues the prompt; an encoder-decoder reads it and starts a new text.
+Prompts read_prompts(const LoadedModel& model, GenerateOptions& options) {
+  GenerateArgs& args = options.args;
+  Prompts prompts;
+  if (options.ids.empty())
+    prompts = read_texts(model, options, args);
+  else
+    prompts.shown = prompts.texts = {read_ids(model, options, args)};
+  const ModelInfo& info = model.model->info();
+  if (!info.reads_source()) return prompts;
+  args.sources = std::move(args.prompts);
+  args.prompts.assign(args.sources.size(), {static_cast<TokenId>(info.first_token)});
+  prompts.shown.assign(args.sources.size(), "");
+  return prompts;
 }
 
 }  // namespace heed::cli

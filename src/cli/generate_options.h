@@ -19,7 +19,7 @@ struct GenerateOptions {
   std::vector<TokenId> ids;
   std::string model;
   bool chat = false;
-  std::string system;  // with `chat`: precedes the user's message
+  std::optional<std::string> system;  // with `chat`: precedes the user's message
   GenerateArgs args;
   std::optional<std::int64_t> top_k;
   std::optional<DType> dtype;  // default: the file's
@@ -49,6 +49,6 @@ void read_inputs(GenerateOptions& options);
 
 /// Sets the prompts of `options.args`, or its sources, and reports on stderr what the tokenizer
 /// loses and which special tokens a chat template has added.
-Prompts read_prompts(const LoadedModel& model, GenerateOptions& options, bool has_system);
+Prompts read_prompts(const LoadedModel& model, GenerateOptions& options);
 
 }  // namespace heed::cli

@@ -12,7 +12,7 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/look.h"
@@ -239,8 +239,7 @@ Run declare_models(OptionList& list) {
        threads_option()});
   add_json_options(list, options->json);
   return [options](const Given& given) {
-    for (const char* beside : {"--threads", "--pronouns"})
-      given.require_beside(beside, !options->name.empty(), "NAME");
+    given.require_beside({"--threads", "--pronouns"}, !options->name.empty(), "NAME");
     return run(*options);
   };
 }

@@ -17,7 +17,6 @@
 #include "base/wording.h"
 #include "cli/command.h"
 #include "cli/options/arguments.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/threads.h"

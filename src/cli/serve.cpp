@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "cli/look/input.h"
-#include "cli/look/memory.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
@@ -24,34 +23,29 @@ constexpr int kDefaultPort = 8321;
 
 struct ServeOptions {
   std::string model;
-  std::string text, file;
-  std::string pair, target, stack;
+  std::optional<std::string> text, pair, target;
+  std::string file, stack;
   std::string host = "127.0.0.1";
   int port = kDefaultPort;
   bool chat = false;
-  std::string system;
-  bool system_given = false;
+  std::optional<std::string> system;
   bool new_token = false;
   MemoryOptions memory = {};
-  bool text_given = false;
-  bool pair_given = false;
-  bool target_given = false;
 };
 
-std::optional<std::string> given_if(bool given, const std::string& text) {
-  if (!given) return {};
-  require_utf8(text);
+std::optional<std::string> valid(std::optional<std::string> text) {
+  if (text) require_utf8(*text);
   return text;
 }
 
 // Checks the page's initial texts now, instead of when the page is opened.
 void check_sides(const ServeOptions& options, const LoadedModel& model) {
   const ModelInfo& info = model.model->info();
-  if (options.pair_given && (info.causal || info.reads_source()))
+  if (options.pair && (info.causal || info.reads_source()))
     fail({.argument = "--pair",
           .found = "given",
           .expected = "none: " + model.name + " is not an encoder"});
-  if (options.target_given && !info.reads_source())
+  if (options.target && !info.reads_source())
     fail({.argument = "--target",
           .found = "given",
           .expected = "none: " + model.name + " is not an encoder-decoder"});
@@ -60,12 +54,10 @@ void check_sides(const ServeOptions& options, const LoadedModel& model) {
 }
 
 std::optional<std::string> first_text(const ServeOptions& options) {
-  if (!options.text_given && options.file.empty()) return {};
-  if (options.text_given && !options.file.empty())
+  if (!options.text && options.file.empty()) return {};
+  if (options.text && !options.file.empty())
     fail({.found = "--text and --file are both given", .expected = "one of them"});
-  std::string text = given_text(options.text, options.file);
-  require_utf8(text);
-  return text;
+  return valid(given_text(options.text.value_or(""), options.file));
 }
 
 // The messages before a text, if texts are a user's messages. Says on stderr which special tokens
@@ -74,7 +66,7 @@ std::optional<std::vector<ChatMessage>> chat_before(const ServeOptions& options,
                                                     const LoadedModel& model,
                                                     const std::string& text) {
   if (!options.chat) return {};
-  const std::optional<std::string> system = given_if(options.system_given, options.system);
+  const std::optional<std::string> system = valid(options.system);
   chat_of("serve", model, system, text);
   if (!system) return std::vector<ChatMessage>();
   return std::vector<ChatMessage>{{"system", *system}};
@@ -136,24 +128,25 @@ void warn_of_cleartext(const std::string& host, int port) {
 
 int run(const ServeOptions& options) {
   const std::optional<std::string> text = first_text(options);
-  const ModelKind unnamed =
-      kind_that_reads(text.value_or(""), options.pair_given, options.target_given, options.stack);
+  const ModelKind unnamed = kind_that_reads(text.value_or(""), options.pair.has_value(),
+                                            options.target.has_value(), options.stack);
   const LoadedModel model = serve::load_to_serve(find_model(options.model, unnamed));
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   check_sides(options, model);
   hold_weights_if_room(options, model);
-  const ServerOptions shown = {.host = options.host,
-                               .port = options.port,
-                               .token = server_token(options.new_token),
-                               .text = text,
-                               .pair = given_if(options.pair_given, options.pair),
-                               .target = given_if(options.target_given, options.target),
-                               .stack = given_if(!options.stack.empty(), options.stack),
-                               .chat = chat_before(options, model, text.value_or("Hello")),
-                               .keep = options.memory.keep,
-                               .stream = options.memory.stream,
-                               .memory = options.memory.limit};
+  const ServerOptions shown = {
+      .host = options.host,
+      .port = options.port,
+      .token = server_token(options.new_token),
+      .text = text,
+      .pair = valid(options.pair),
+      .target = valid(options.target),
+      .stack = options.stack.empty() ? std::nullopt : std::optional(options.stack),
+      .chat = chat_before(options, model, text.value_or("Hello")),
+      .keep = options.memory.keep,
+      .stream = options.memory.stream,
+      .memory = options.memory.limit};
   Server server(model, shown);
   tell_of_texts(options, model, shown);
   if (!server.is_local()) warn_of_cleartext(options.host, server.port());
@@ -161,7 +154,6 @@ int run(const ServeOptions& options) {
   for (;;) ::pause();  // Ctrl-C and SIGTERM end the program at once, whatever its requests do
 }
 
-// The page's initial texts.
 void add_texts(OptionList& list, ServeOptions& options) {
   add(list, {{"--text", &options.text, "TEXT",
               "the text that the page begins with; - reads it from stdin"},
@@ -175,11 +167,8 @@ void add_texts(OptionList& list, ServeOptions& options) {
               .to = &options.stack,
               .help = "the attention that the page begins with (default: the model's first, of two "
                       "texts cross)",
-              .words = {"self", "encoder", "decoder", "cross"}}});
-}
-
-void add_chat(OptionList& list, ServeOptions& options) {
-  add(list, {{.name = "--chat",
+              .words = {"self", "encoder", "decoder", "cross"}},
+             {.name = "--chat",
               .to = &options.chat,
               .help = "every text is a user's message: the model reads the chat that its template "
                       "makes of it"},
@@ -190,23 +179,16 @@ void add_chat(OptionList& list, ServeOptions& options) {
               .needs = "--chat"}});
 }
 
-void note_given(const Given& given, ServeOptions& options) {
-  options.text_given = given.has("--text");
-  options.system_given = given.has("--system");
-  options.pair_given = given.has("--pair");
-  options.target_given = given.has("--target");
-  for (const char* beside : {"--pair", "--target"}) {
-    given.require_beside(beside, options.text_given || !options.file.empty(), "--text or --file");
-    if (options.chat && given.has(beside))
-      fail({.found = fmt::format("{} cannot be used with --chat", beside)});
-  }
+void check(const Given& given, const ServeOptions& options) {
+  given.require_beside({"--pair", "--target"}, options.text || !options.file.empty(),
+                       "--text or --file");
+  if (options.chat) given.refuse_beside({"--pair", "--target"}, "--chat");
 }
 
 Run declare_serve(OptionList& list) {
   const auto options = std::make_shared<ServeOptions>();
   add(list, {model_option(options->model)});
   add_texts(list, *options);
-  add_chat(list, *options);
   add(list, {{.name = "--port",
               .to = &options->port,
               .type = "N",
@@ -221,7 +203,7 @@ Run declare_serve(OptionList& list) {
              threads_option()});
   add_memory_options(list, options->memory);
   return [options](const Given& given) {
-    note_given(given, *options);
+    check(given, *options);
     return run(*options);
   };
 }

@@ -10,13 +10,14 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/error.h"
 #include "heed/model.h"
 #include "heed/tokenizer.h"
+#include "inspect/answers/fields.h"
 #include "text/utf8.h"
 
 namespace heed::cli {
@@ -63,12 +64,12 @@ std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding, bool p
   Json tokens = Json::array();
   for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
     const std::string bytes = tokenizer.token_bytes(encoding.ids[i]);
-    Json token = {{"text", readable(bytes)},
-                  {"piece", readable(tokenizer.piece(encoding.ids[i]))},
+    Json token = {{"text", token_text(bytes)},
+                  {"piece", token_text(tokenizer.piece(encoding.ids[i]))},
                   {"begin", encoding.spans[i].begin},
                   {"end", encoding.spans[i].end}};
     if (pair) token.set("of", encoding.texts[i] < 0 ? Json() : Json(int{encoding.texts[i]}));
-    if (find_invalid_utf8(bytes) >= 0) token.set("bytes", hexadecimal(bytes));
+    if (const auto hex = token_hex(bytes)) token.set("bytes", *hex);
     tokens.push(std::move(token));
   }
   Json answer = {{"ids", encoding.ids}};
@@ -135,7 +136,7 @@ void print_decoded(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   const std::string repaired = repaired_utf8(text);
   if (!options.json) return print(repaired + "\n");
   Json json = {{"text", repaired}};
-  if (find_invalid_utf8(text) >= 0) json.set("bytes", hexadecimal(text));
+  if (const auto hex = token_hex(text)) json.set("bytes", *hex);
   print(json.dump() + "\n");
 }
 

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "cli/together.h"
@@ -169,16 +168,15 @@ std::string said_of(const TrainResult& result) {
 
 TrainConfig checked_config(const Given& given, const Arguments& arguments) {
   TrainConfig config = effective_config(given, arguments);
-  given.require_beside("--vocabulary",
+  given.require_beside({"--vocabulary"},
                        learns_pieces(config.tokenizer) || learns_pieces(config.target_tokenizer),
                        "--tokenizer byte-bpe or word-piece");
   if (given.has("--initial-positions") && !config.start_from.empty())
     fail({.found = "--initial-positions and --start-from both say what the run begins with",
           .expected = "one of them"});
-  given.require_beside("--sample-prompt", config.sample_every > 0, "--sample-every");
-  given.require_beside("--evaluate-sequences", config.validation > 0, "--validation above 0");
-  for (const char* beside : {"--watch-every", "--watch-port"})
-    given.require_beside(beside, given.has("--watch"), "--watch");
+  given.require_beside({"--sample-prompt"}, config.sample_every > 0, "--sample-every");
+  given.require_beside({"--evaluate-sequences"}, config.validation > 0, "--validation above 0");
+  given.require_beside({"--watch-every", "--watch-port"}, given.has("--watch"), "--watch");
   return config;
 }
 

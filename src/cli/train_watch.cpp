@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/options/text_input.h"
-#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "serve/model_shelf.h"
 #include "text/utf8.h"

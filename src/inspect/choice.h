@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "heed/session.h"
 
 namespace heed {
+
+/// The scores of all heads that a session keeps; `scored` is called after each layer.
+std::vector<HeadScores> score_heads(const Session& session, const std::function<void()>& scored);
 
 /// The units that are shown, if they are not tokens: the first token of each.
 struct ShownUnits {

@@ -264,24 +264,23 @@ void require_ready(const LiveSession& session) {
             .hint = "wait for the event next"});
 }
 
-namespace {
-
-std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {
-  if (token < 0 || token >= count)
-    fail("session", name, token, fmt::format("0 to {}, a token of the text", count - 1),
-         ErrorCode::kNotFound);
+std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
+                         std::int64_t count) {
+  const std::int64_t token = parameters.number(name, otherwise, INT64_MIN, INT64_MAX);
+  check_token("session", name, token, count);
   return token;
 }
 
-}  // namespace
-
-std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
-                         std::int64_t count) {
-  return check_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
+std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const char* name,
+                                           std::int64_t count) {
+  if (!parameters.request().has_param(name)) return {};
+  return token_asked(parameters, name, 0, count);
 }
 
 std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count) {
-  return check_token(name, parameters.path_number(name), count);
+  const std::int64_t token = parameters.path_number(name);
+  check_token("session", name, token, count);
+  return token;
 }
 
 Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,

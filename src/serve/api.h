@@ -153,6 +153,9 @@ void require_ready(const LiveSession& session);
 std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
                          std::int64_t count);
 std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count);
+/// The same for a parameter that may be missing.
+std::optional<std::int64_t> token_if_asked(const Parameters& parameters, const char* name,
+                                           std::int64_t count);
 /// A head of the stack, checked; the path's layer and head.
 Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,
                   std::int64_t head);

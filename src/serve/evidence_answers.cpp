@@ -16,12 +16,6 @@ std::int64_t query_of(const HeadRequest& at, const Parameters& parameters) {
   return token_of_path(parameters, "query", at.size.queries);
 }
 
-// The client's key, which a row's answer lists besides the largest ones.
-std::optional<std::int64_t> asked_key(const HeadRequest& at, const Parameters& parameters) {
-  if (!parameters.request().has_param("key")) return {};
-  return token_asked(parameters, "key", 0, at.size.keys);
-}
-
 WhyRequest cell_of(const HeadRequest& at, const Parameters& parameters) {
   return {.place = at.place,
           .query = query_of(at, parameters),
@@ -37,14 +31,9 @@ EditedToken key_token(const HeadRequest& at, std::int64_t key) {
 
 // One edit, in the form of a cell's test.
 Edits tested(const HeadRequest& at, const WhyRequest& cell, const Parameters& parameters) {
-  switch (parameters.choice("edit", {"remove", "ablate", "swap"})) {
-    case 0:
-      return {.remove = {{cell.place, cell.query, cell.key}}};
-    case 1:
-      return {.ablate = {cell.place}};
-    default:
-      break;
-  }
+  const std::size_t edit = parameters.choice("edit", {"remove", "ablate", "swap"});
+  if (edit == 0) return {.remove = {{cell.place, cell.query, cell.key}}};
+  if (edit == 1) return {.ablate = {cell.place}};
   const EditedToken token = key_token(at, cell.key);
   if (parameters.request().has_param("text"))
     return {.swap = {{token,
@@ -102,7 +91,8 @@ void get_anatomy(const Call& call) {
 
 void get_dimensions(const Call& call) {
   const HeadRequest at = head_request(call);
-  const DimensionsRequest request = {at.place, query_of(at, call), asked_key(at, call),
+  const DimensionsRequest request = {at.place, query_of(at, call),
+                                     token_if_asked(call, "key", at.size.keys),
                                      call.number("most", 16, 1, 64)};
   send_answer(call, at.session,
               [=](Cancel& cancel) { return answer_dimensions(*at.session, request, cancel); });
@@ -110,7 +100,8 @@ void get_dimensions(const Call& call) {
 
 void get_geometry(const Call& call) {
   const HeadRequest at = head_request(call);
-  const GeometryRequest request = {at.place, query_of(at, call), asked_key(at, call),
+  const GeometryRequest request = {at.place, query_of(at, call),
+                                   token_if_asked(call, "key", at.size.keys),
                                    call.choice("rotation", {"after", "before"}) == 1};
   send_answer(call, at.session,
               [=](Cancel& cancel) { return answer_geometry(*at.session, request, cancel); });

@@ -1,7 +1,7 @@
 // Exports: the page as a file, and the picture ordered by the command line.
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
-#include "inspect/answers/shown_view.h"
+#include "inspect/answers/view.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"

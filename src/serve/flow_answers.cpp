@@ -21,11 +21,8 @@ FlowAt flow_at(const Call& call) {
   at.flow.stack = stack.stack;
   const MatrixSize size = at.session->size(stack.stack);
   at.flow.position = token_asked(call, "position", size.queries - 1, size.queries);
-  if (call.request().has_param("key")) {
-    const std::int64_t nodes =
-        stack.stack == Stack::kCross ? size.queries + size.keys : size.queries;
-    at.flow.key = token_asked(call, "key", 0, nodes);
-  }
+  at.flow.key = token_if_asked(
+      call, "key", stack.stack == Stack::kCross ? size.queries + size.keys : size.queries);
   at.flow.named = call.number("named", at.flow.named, 1, 64);
   if (call.choice("by", {"rollout", "effect"}) == 1) at.by = FlowBy::kEffect;
   if (at.by == FlowBy::kEffect && at.session->model() == nullptr)

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
+#include "heed/error.h"
 #include "serve/api_error.h"
 #include "serve/request_head.h"
 #include "serve/server.h"
@@ -44,6 +46,13 @@ std::string_view cookie_of(std::string_view header, std::string_view name) {
   return {};
 }
 
+[[noreturn]] void refuse_foreign(Phrase header, Phrase expected) {
+  refuse(403, "forbidden",
+         {.argument = std::move(header),
+          .found = "not this server's",
+          .expected = std::move(expected)});
+}
+
 bool is_loopback_name(std::string_view name) {
   return name == "localhost" || name == "[::1]" || name == "127.0.0.1";
 }
@@ -73,22 +82,13 @@ bool Gate::is_own(const std::string& host) const {
 
 void Gate::check_origin(const httplib::Headers& headers) const {
   const std::string host = only_value(headers, "Host");
-  if (!is_own(host))
-    refuse(403, "forbidden",
-           {.argument = "Host",
-            .found = "not this server's",
-            .expected = fmt::format("localhost:{}", port_)});
+  if (!is_own(host)) refuse_foreign("Host", fmt::format("localhost:{}", port_));
   if (headers.contains("Origin") && only_value(headers, "Origin") != "http://" + host)
-    refuse(403, "forbidden",
-           {.argument = "Origin",
-            .found = "not this server's",
-            .expected = fmt::format("http://localhost:{}", port_)});
+    refuse_foreign("Origin", fmt::format("http://localhost:{}", port_));
 }
 
 void Gate::check_api(const httplib::Headers& headers) const {
-  if (is_foreign(headers))
-    refuse(403, "forbidden",
-           {.argument = "Sec-Fetch-Site", .found = "not this server's", .expected = "same-origin"});
+  if (is_foreign(headers)) refuse_foreign("Sec-Fetch-Site", "same-origin");
   if (is_known(headers)) return;
   refuse(401, "unauthorized",
          {.argument = "the token",
@@ -107,9 +107,7 @@ bool Gate::is_known(const httplib::Headers& headers) const {
 void Gate::check_page(const httplib::Headers& headers, const std::string& path) const {
   const bool is_link = path == "/" && (!headers.contains("Sec-Fetch-Mode") ||
                                        only_value(headers, "Sec-Fetch-Mode") == "navigate");
-  if (is_foreign(headers) && !is_link)
-    refuse(403, "forbidden",
-           {.argument = "Sec-Fetch-Site", .found = "not this server's", .expected = "same-origin"});
+  if (is_foreign(headers) && !is_link) refuse_foreign("Sec-Fetch-Site", "same-origin");
 }
 
 bool Gate::is_token(const std::string& text) const { return is_same(text, token_); }

@@ -81,13 +81,9 @@ void require_scored(const LiveSession& session) {
 void get_chosen(const Call& call) {
   const SessionPointer session = find_session(call);
   const Stack stack = find_stack(*session, call).stack;
-  const auto token = [&](const char* name, std::int64_t count) {
-    const bool is_asked = call.request().has_param(name);
-    return is_asked ? std::optional(token_asked(call, name, 0, count)) : std::nullopt;
-  };
   ViewAddress view;
-  view.query = token("query", session->size(stack).queries);
-  view.key = token("key", session->size(stack).keys);
+  view.query = token_if_asked(call, "query", session->size(stack).queries);
+  view.key = token_if_asked(call, "key", session->size(stack).keys);
   if (!view.query && view.key) {  // a column, whose key is the view's token
     view.query = std::exchange(view.key, std::nullopt);
     view.to = true;

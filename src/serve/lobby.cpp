@@ -127,17 +127,12 @@ void Lobby::wait_for_news() {
 }
 
 bool Lobby::stays(const Guest& guest) {
-  switch (guest->receive_head()) {
-    case Connection::Head::kGone:
-      return false;
-    case Connection::Head::kPartial:
-      if (Connection::Clock::now() < guest->end_of_patience()) return true;
-      if (guest->has_begun()) call_(guest);  // gets the answer that it took too long
-      return false;
-    default:
-      call_(guest);
-      return false;
-  }
+  const Connection::Head head = guest->receive_head();
+  if (head == Connection::Head::kGone) return false;
+  const bool is_partial = head == Connection::Head::kPartial;
+  if (is_partial && Connection::Clock::now() < guest->end_of_patience()) return true;
+  if (!is_partial || guest->has_begun()) call_(guest);  // a partial one gets a 408
+  return false;
 }
 
 }  // namespace heed::serve

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "inspect/session/session_input.h"
@@ -32,11 +32,9 @@ std::vector<std::int64_t> watched_steps(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(kPrefix)) continue;
     std::int64_t step = -1;
-    const char* const end = name.data() + name.size();
-    const auto [stopped, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-    if (error == std::errc() && stopped == end) steps.push_back(step);
+    if (name.starts_with(kPrefix) && read_number(name.substr(kPrefix.size()), step))
+      steps.push_back(step);
   }
   std::ranges::sort(steps);
   return steps;
@@ -117,9 +115,7 @@ ModelPointer ModelShelf::find(const std::string& name) {
   if (name.empty() || served_ == nullptr || name == served_->model->name) return served_;
   const ClientWatch client(server_stops_);
   std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(kBetweenShelfLooks))
-    client.check();  // another request is loading a
-                     // model
+  while (!lock.try_lock_for(kBetweenShelfLooks)) client.check();  // another request loads a model
   const auto is_named = [&](const ModelPointer& each) { return each->model->name == name; };
   const auto known = std::ranges::find_if(loaded_, is_named);
   if (known != loaded_.end()) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/numbers.h"
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "serve/api_error.h"
@@ -12,11 +12,9 @@
 namespace heed::serve {
 namespace {
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> number_of_text(std::string_view text) {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
+  return read_number(text, number) ? std::optional(number) : std::nullopt;
 }
 
 // A client's text, shortened and escaped for one line.
@@ -63,7 +61,7 @@ void check_names(const httplib::Request& request, std::string_view known) {
 }
 
 std::int64_t Parameters::path_number(std::string_view name) const {
-  const auto number = whole_number(path(name));
+  const auto number = number_of_text(path(name));
   if (!number) refuse_parameter(name, found(path(name)), "a number");
   return *number;
 }
@@ -81,7 +79,7 @@ std::int64_t Parameters::number(const char* name, std::int64_t otherwise, std::i
                                 std::int64_t most) const {
   if (!request_.has_param(name)) return otherwise;
   const std::string text = request_.get_param_value(name);
-  const auto number = whole_number(text);
+  const auto number = number_of_text(text);
   if (!number || *number < least || *number > most)
     refuse_parameter(name, found(text), fmt::format("a number from {} to {}", least, most));
   return *number;
@@ -91,8 +89,7 @@ double Parameters::fraction(const char* name, double otherwise) const {
   if (!request_.has_param(name)) return otherwise;
   const std::string text = request_.get_param_value(name);
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1))
+  if (!read_number(text, number) || !(number >= 0 && number <= 1))
     refuse_parameter(name, found(text), "a number from 0 to 1");
   return number;
 }
@@ -103,7 +100,7 @@ std::vector<std::int64_t> Parameters::numbers(const char* name, std::size_t most
   std::string_view left = text;
   while (numbers.size() <= most) {
     const std::string_view part = left.substr(0, left.find(','));
-    const auto number = whole_number(part);
+    const auto number = number_of_text(part);
     if (!number) refuse_parameter(name, found(text), "numbers with commas between");
     numbers.push_back(*number);
     if (part.size() == left.size()) break;

@@ -1,8 +1,5 @@
 // Questions about a whole session: its tokens, statistics, next words.
 
-#include <algorithm>
-#include <array>
-
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/threads.h"
@@ -33,29 +30,14 @@ std::vector<TokenId> ids_of(const Json& body) {
   return ids;
 }
 
-std::string text_of(const Json& body, const char* name) {
-  const std::string* text = body[name].as_text();
-  if (text == nullptr) fail("body", name, body[name].brief(), "a string");
-  return *text;
-}
-
 std::optional<std::string> optional_text_of(const Json& body, const char* name) {
-  if (body[name].is_null()) return {};
-  return text_of(body, name);
-}
-
-constexpr std::array kFields = {"text",  "source", "messages", "ids",  "pair",     "target",
-                                "model", "stack",  "layer",    "keep", "replaces", "edits"};
-
-void check_fields(const Json& body) {
-  for (const auto& [name, value] : body.members())
-    if (std::ranges::find(kFields, name) == kFields.end())
-      fail("body", clipped(name, kMostShown), "unknown",
-           fmt::format("one of {}", joined(kFields, ", ")));
+  return body[name].is_null() ? std::nullopt : std::optional(text_of(body[name], name));
 }
 
 void check_inputs(const Json& body) {
-  check_fields(body);
+  check_fields(body, "",
+               {"text", "source", "messages", "ids", "pair", "target", "model", "stack", "layer",
+                "keep", "replaces", "edits"});
   int inputs = 0;
   for (const char* name : {"text", "source", "messages", "ids"}) inputs += body.has(name) ? 1 : 0;
   if (inputs != 1)
@@ -85,7 +67,8 @@ std::vector<ChatMessage> messages_of(const Json& body) {
 // The chat of which the input's text is the last message; empty if the model reads a text as it is.
 std::vector<ChatMessage> chat_of(const Json& body, const ServerOptions& options) {
   if (body.has("messages")) return messages_of(body);
-  return body.has("text") ? options.chat_of(text_of(body, "text")) : std::vector<ChatMessage>();
+  return body.has("text") ? options.chat_of(text_of(body["text"], "text"))
+                          : std::vector<ChatMessage>();
 }
 
 void refuse_second_text(const Json& body, std::string_view first) {
@@ -105,7 +88,8 @@ SessionInput input_of(const Json& body, const std::vector<ChatMessage>& chat) {
     refuse_second_text(body, "\"ids\"");
     input.ids = ids_of(body);
   } else {
-    input.text = text_of(body, body.has("source") ? "source" : "text");
+    const char* const name = body.has("source") ? "source" : "text";
+    input.text = text_of(body[name], name);
   }
   return input;
 }
@@ -119,11 +103,7 @@ PostedInput posted(const Json& body, const ServerOptions& options) {
   posted.model = optional_text_of(body, "model").value_or("");
   posted.stack = optional_text_of(body, "stack").value_or("");
   posted.replaces = optional_text_of(body, "replaces").value_or("");
-  if (body.has("layer")) {
-    const std::optional<std::int64_t> layer = body["layer"].as_integer();
-    if (!layer) fail("body", "layer", body["layer"].brief(), "a whole number");
-    posted.layer = *layer;
-  }
+  if (body.has("layer")) posted.layer = whole_number(body["layer"], "layer");
   return posted;
 }
 

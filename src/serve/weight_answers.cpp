@@ -5,7 +5,7 @@
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
-#include "inspect/map/atlas.h"
+#include "inspect/map/tiles.h"
 #include "inspect/session/places.h"
 #include "serve/api.h"
 

@@ -140,7 +140,7 @@ void get_lens(const Call& call) {
   lens.end = call.number("end", std::min(at.length, lens.begin + kMostLensCells), lens.begin + 1,
                          std::min(at.length, lens.begin + kMostLensCells));
   lens.every_block = call.number("blocks", 0, 0, 1) == 1;
-  if (call.request().has_param("at")) lens.at = token_asked(call, "at", 0, at.length);
+  lens.at = token_if_asked(call, "at", at.length);
   require_words("lens", *at.session);
   send_words(call, at,
              [=](const Check& check) { return answer_lens(*at.session, at.stack, lens, check); });

@@ -13,8 +13,11 @@ TEST(LookPasses, APageIsOnePassAndTwoMoreToTryItsEdge) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   for (const auto& [view, passes] : {std::pair("look/L1.H2/i=3", 1), {"look/L1.H2/i=3/j=1", 3}}) {
     const test::Counted counted(load_model(test::tiny_model()));
-    look_file(counted.model,
-              {.format = "html", .text = "the cat sat on the mat", .view = {.view = view}});
+    LookOptions options;
+    options.format = "html";
+    options.input.text = "the cat sat on the mat";
+    options.view = view;
+    look_file(counted.model, options);
     EXPECT_EQ(counted.passes(), passes) << view;
     EXPECT_EQ(counted.encodings(), 1) << view;
   }

@@ -1,10 +1,10 @@
 // Thumbnails: how they cut a matrix, and that each cell is the largest of its block.
-#include "inspect/map/atlas.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
+
+#include "inspect/map/tiles.h"
 
 namespace heed {
 namespace {

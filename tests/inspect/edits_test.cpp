@@ -9,7 +9,6 @@
 
 #include "heed/look.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/session/pass.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/visible_keys.h"
 #include "support/expect_error.h"

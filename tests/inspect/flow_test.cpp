@@ -12,7 +12,7 @@
 #include "heed/mask.h"
 #include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"
-#include "inspect/session/pass.h"
+#include "inspect/session/session_input.h"
 #include "support/family_sessions.h"
 
 namespace heed {

@@ -12,7 +12,7 @@
 
 #include "heed/mask.h"
 #include "heed/model.h"
-#include "inspect/session/pass.h"
+#include "inspect/session/session_input.h"
 #include "io/tensor_files.h"
 #include "support/family_sessions.h"
 #include "support/scratch.h"

@@ -41,19 +41,9 @@ TileParts parts_of(ObservedValue value) {
 }
 
 const float* values_of(const ObservedTile& tile, ObservedValue value) {
-  switch (value) {
-    case ObservedValue::kScores:
-      return tile.scores;
-    case ObservedValue::kBeforeSoftcap:
-      return tile.before_softcap;
-    case ObservedValue::kBeforeBias:
-      return tile.before_bias;
-    case ObservedValue::kBeforeMask:
-      return tile.before_mask;
-    case ObservedValue::kWeights:
-      break;
-  }
-  return tile.weights;
+  const float* const arrays[] = {tile.weights, tile.scores, tile.before_softcap, tile.before_bias,
+                                 tile.before_mask};
+  return arrays[static_cast<std::size_t>(value)];
 }
 
 }  // namespace heed

@@ -12,11 +12,9 @@
 
 #include "base/wording.h"
 #include "cli/attend/attention_options.h"
-#include "cli/attend/gradient_options.h"
 #include "cli/attend/observe_options.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
@@ -266,35 +264,31 @@ void add_inputs(OptionList& list, AttentionOptions& options) {
   add_attention_options(list, options);
 }
 
-void add_gradients(OptionList& list, AttendOptions& options) {
+void add_outputs(OptionList& list, AttendOptions& options) {
   Option grad_of = grad_of_option(options.attention);
   grad_of.needs = "--grad";
-  add(list, {{"--grad", &options.grad, "DOUT.npy", "gradient of the output: run the backward pass"},
+  add(list, {{"-o,--out", &options.out, "OUT.npy",
+              "write the output [B, H, Tq, Dv]; - is stdout (default: print its shape and "
+              "first rows, the range of the log-sum-exp, the mask and the kernel)"},
+             {"--lse", &options.lse, "LSE.npy", "write the log-sum-exp [B, H, Tq]; - is stdout"},
+             {"--grad", &options.grad, "DOUT.npy", "gradient of the output: run the backward pass"},
              {"--dlse", &options.dlse, "DLSE.npy", "gradient of the log-sum-exp"},
              grad_of,
              {"--grad-out", &options.grad_out, "DIR",
               "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 only dq), and "
               "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, "
-              "--scale"}});
-}
-
-void add_outputs(OptionList& list, AttendOptions& options) {
-  add(list, {{"-o,--out", &options.out, "OUT.npy",
-              "write the output [B, H, Tq, Dv]; - is stdout (default: print its shape and "
-              "first rows, the range of the log-sum-exp, the mask and the kernel)"},
-             {"--lse", &options.lse, "LSE.npy", "write the log-sum-exp [B, H, Tq]; - is stdout"}});
-  add_gradients(list, options);
-  add(list, {{"--observe", &options.observe, "LIST", observers_help()},
+              "--scale"},
+             {"--observe", &options.observe, "LIST", observers_help()},
              {"--observe-out", &options.observe_out, "DIR",
               "write one NAME.npy per observer there (topk: topk_keys.npy, "
-              "topk_weights.npy)"}});
+              "topk_weights.npy)"},
+             threads_option()});
 }
 
 Run declare_attend(OptionList& list) {
   const auto options = std::make_shared<AttendOptions>();
   add_inputs(list, options->attention);
   add_outputs(list, *options);
-  add(list, {threads_option()});
   return [options](const Given&) { return run(*options); };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
@@ -89,9 +90,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_pairs(const std::string&
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   for (std::int64_t e = 0; e < array.dim(0); ++e)
     pairs.emplace_back(number(2 * e), number(2 * e + 1));
-  std::ranges::sort(pairs);
-  const auto repeated = std::ranges::unique(pairs);
-  pairs.erase(repeated.begin(), repeated.end());
+  sort_once(pairs);
   return pairs;
 }
 
@@ -117,7 +116,9 @@ Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
   return Mask::edges(starts, columns);
 }
 
-void add_band_options(OptionList& list, AttentionOptions& options) {
+}  // namespace
+
+void add_mask_options(OptionList& list, AttentionOptions& options) {
   add(list,
       {{.name = "--causal",
         .to = &options.causal,
@@ -131,12 +132,8 @@ void add_band_options(OptionList& list, AttentionOptions& options) {
         .help =
             "how many keys to the left and right of its own a query sees; -1: no limit; the "
             "last query's own key is the last one, unless --causal or --q-offset says otherwise",
-        .count = {2, 2}}});
-}
-
-void add_array_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{"--keep", &options.keep, "FILE.npy",
+        .count = {2, 2}},
+       {"--keep", &options.keep, "FILE.npy",
         "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
         "each batch's --key-begin"},
        {.name = "--segments",
@@ -147,12 +144,8 @@ void add_array_options(OptionList& list, AttentionOptions& options) {
         .count = {1, 2}},
        {"--prefix", &options.prefix, "FILE.npy",
         "number of first keys that every query sees; the others follow --causal and "
-        "--window, and are causal without them"}});
-}
-
-void add_sparse_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{"--blocks", &options.blocks, "FILE.npy",
+        "--window, and are causal without them"},
+       {"--blocks", &options.blocks, "FILE.npy",
         "true where a block of queries may attend to a block of keys; broadcast over "
         "batch and heads"},
        {.name = "--block-size",
@@ -167,14 +160,6 @@ void add_sparse_options(OptionList& list, AttentionOptions& options) {
         .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
                 "in STARTS.npy,COLUMNS.npy",
         .count = {1, 2}}});
-}
-
-}  // namespace
-
-void add_mask_options(OptionList& list, AttentionOptions& options) {
-  add_band_options(list, options);
-  add_array_options(list, options);
-  add_sparse_options(list, options);
 }
 
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
@@ -83,72 +85,6 @@ void read_settings(const AttentionOptions& options, AttentionProblemData& proble
   problem.args.kernel = options.kernel;
 }
 
-void add_extent_options(OptionList& list, AttentionOptions& options) {
-  struct Named {
-    const char* name;
-    std::string& path;
-    const char* help;
-  };
-  const Named all[] = {
-      {"--query-lengths", options.query_lengths, "queries of each batch"},
-      {"--key-lengths", options.key_lengths, "keys of each batch"},
-      {"--key-begin", options.key_begin, "where each batch's keys begin (left padding)"},
-      {"--q-offset", options.q_offset, "position of query 0 of each batch"},
-      {"--key-offset", options.key_offset, "position of key 0 of each batch"},
-      {"--packed-q", options.packed_q,
-       "Q is [H, total, D]: where each sequence begins and the last ends"},
-      {"--packed-k", options.packed_k,
-       "K and V are [G, total, D]: where each sequence begins and the last ends"}};
-  for (const Named& each : all) add(list, {{each.name, &each.path, "FILE.npy", each.help}});
-}
-
-void add_score_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{"--scale", &options.scale, "X[,X...]",
-              "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
-              "(default: 1 / sqrt(D) for dot, else 1)"},
-             {.name = "--similarity",
-              .to = &options.similarity,
-              .help = "how a query and a key are compared",
-              .words = {"dot", "cosine", "gaussian", "absolute"},
-              .shows_default = true},
-             {"--softcap", &options.softcap, "X", "scores become X tanh(score / X)"},
-             {"--bias", &options.bias, "FILE.npy",
-              "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
-             {"--alibi", &options.alibi, "SLOPES.npy",
-              "slopes [H], one per head: scores fall by slope times distance"},
-             {"--sink", &options.sink, "FILE.npy",
-              "logits [H], one per head, of a key without a value"}});
-}
-
-void add_weight_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{.name = "--normaliser",
-              .to = &options.normaliser,
-              .help = "how scores become weights",
-              .words = {"softmax", "sigmoid", "none"},
-              .shows_default = true},
-             {"--dropout", &options.dropout, "P", "share of weights that become 0"},
-             {.name = "--seed",
-              .to = &options.seed,
-              .type = "S",
-              .help = "of the random choice of these weights",
-              .needs = "--dropout",
-              .shows_default = true},
-             {.name = "--dropout-offset",
-              .to = &options.dropout_offset,
-              .type = "N",
-              .help = "layer or step: other weights with the same seed",
-              .needs = "--dropout",
-              .shows_default = true}});
-}
-
-void add_execution_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{.name = "--dtype",
-              .to = &options.dtype,
-              .help = "compute in this type (default: that of Q); bf16 is written as f32",
-              .words = {"f64", "f32", "f16", "bf16"}},
-             {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
-}
-
 // The operator would blame V, whose heads must be those of K, for a mistake in K.
 void check_heads_of_k(const AttentionArgs& args) {
   const auto heads_of = [](const ConstView& array) { return array.dim(array.rank() == 3 ? 0 : 1); };
@@ -159,15 +95,80 @@ void check_heads_of_k(const AttentionArgs& args) {
         .expected = fmt::format("{} as V, and a divisor of {} (Q's heads)", v, q)});
 }
 
+// Paged keys, ring keys and i8 keys have no gradient.
+bool has_gradient(const Keys& keys, const ConstView& operand) {
+  return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
+}
+
+AttentionGradRequest of_all_given(const AttentionOptions& options, const AttentionArgs& args) {
+  return {.dk = has_gradient(args.keys, args.keys.k),
+          .dv = has_gradient(args.keys, args.keys.v),
+          .dbias = !options.bias.empty(),
+          .dsink = !options.sink.empty(),
+          .dslope = !options.alibi.empty(),
+          .dscale = !options.scale.empty()};
+}
+
 }  // namespace
 
 void add_attention_options(OptionList& list, AttentionOptions& options) {
   add_mask_options(list, options);
-  add_extent_options(list, options);
-  add_key_options(list, options);
-  add_score_options(list, options);
-  add_weight_options(list, options);
-  add_execution_options(list, options);
+  add(list,
+      {{"--query-lengths", &options.query_lengths, "FILE.npy", "queries of each batch"},
+       {"--key-lengths", &options.key_lengths, "FILE.npy", "keys of each batch"},
+       {"--key-begin", &options.key_begin, "FILE.npy",
+        "where each batch's keys begin (left padding)"},
+       {"--q-offset", &options.q_offset, "FILE.npy", "position of query 0 of each batch"},
+       {"--key-offset", &options.key_offset, "FILE.npy", "position of key 0 of each batch"},
+       {"--packed-q", &options.packed_q, "FILE.npy",
+        "Q is [H, total, D]: where each sequence begins and the last ends"},
+       {"--packed-k", &options.packed_k, "FILE.npy",
+        "K and V are [G, total, D]: where each sequence begins and the last ends"},
+       {"--page-table", &options.page_table, "FILE.npy",
+        "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "
+        "n P to n P + P - 1 of a batch; with --key-lengths"},
+       {"--ring-begin", &options.ring_begin, "FILE.npy",
+        "K and V are rings: the slot of each batch's oldest key"},
+       {"--k-scales", &options.k_scales, "FILE.npy",
+        "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]"},
+       {"--v-scales", &options.v_scales, "FILE.npy", "V is i8: its scales"},
+       {"--scale", &options.scale, "X[,X...]",
+        "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
+        "(default: 1 / sqrt(D) for dot, else 1)"},
+       {.name = "--similarity",
+        .to = &options.similarity,
+        .help = "how a query and a key are compared",
+        .words = {"dot", "cosine", "gaussian", "absolute"},
+        .shows_default = true},
+       {"--softcap", &options.softcap, "X", "scores become X tanh(score / X)"},
+       {"--bias", &options.bias, "FILE.npy",
+        "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
+       {"--alibi", &options.alibi, "SLOPES.npy",
+        "slopes [H], one per head: scores fall by slope times distance"},
+       {"--sink", &options.sink, "FILE.npy", "logits [H], one per head, of a key without a value"},
+       {.name = "--normaliser",
+        .to = &options.normaliser,
+        .help = "how scores become weights",
+        .words = {"softmax", "sigmoid", "none"},
+        .shows_default = true},
+       {"--dropout", &options.dropout, "P", "share of weights that become 0"},
+       {.name = "--seed",
+        .to = &options.seed,
+        .type = "S",
+        .help = "of the random choice of these weights",
+        .needs = "--dropout",
+        .shows_default = true},
+       {.name = "--dropout-offset",
+        .to = &options.dropout_offset,
+        .type = "N",
+        .help = "layer or step: other weights with the same seed",
+        .needs = "--dropout",
+        .shows_default = true},
+       {.name = "--dtype",
+        .to = &options.dtype,
+        .help = "compute in this type (default: that of Q); bf16 is written as f32",
+        .words = {"f64", "f32", "f16", "bf16"}},
+       {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
 }
 
 std::vector<std::int64_t> read_integers(const std::string& path) {
@@ -209,6 +210,34 @@ ConstView lowered(const Tensor& array, int rank) {
   return view;
 }
 
+namespace {
+
+// Reads K, V and their layout into `problem`, which must already have q.
+void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
+  const bool packed = !options.packed_k.empty();
+  const bool paged = !options.page_table.empty();
+  const int rank = packed ? 3 : problem.packed() || paged ? 4 : problem.rank;
+  Keys& keys = problem.args.keys;
+  const auto read = [&](const std::string& path, const std::string& dtype, Tensor& memory) {
+    if (path.empty()) return ConstView();
+    memory = read_array(path, rank, dtype);
+    return lifted(memory, packed);
+  };
+  keys.k = read(options.k, options.dtype, problem.k);
+  keys.v = read(options.v, options.dtype, problem.v);
+  keys.k_scales = read(options.k_scales, "", problem.k_scales);
+  keys.v_scales = read(options.v_scales, "", problem.v_scales);
+  keys.ring_begin = read_integers(options.ring_begin);
+  if (!options.ring_begin.empty() && keys.ring_begin.empty())
+    fail_in(options.ring_begin, "the list", "empty", "the slot of each batch's oldest key",
+            ErrorCode::kInvalidArgument);
+  if (!paged) return;
+  problem.page_table = read_npy(options.page_table);
+  keys.page_table = problem.page_table;
+}
+
+}  // namespace
+
 AttentionProblemData read_problem(const AttentionOptions& options) {
   AttentionProblemData problem;
   read_extents(options, problem.args.extents);
@@ -238,6 +267,33 @@ AttentionProblemData shape_problem(const AttentionOptions& options,
                        .v = view(shape[2], shape[4], shape[6])};
   read_settings(options, problem);
   return problem;
+}
+
+Option grad_of_option(AttentionOptions& options) {
+  return {.name = "--grad-of",
+          .to = &options.grad_of,
+          .type = "LIST",
+          .help =
+              "only these gradients: dq, dk, dv, dbias, dsink, dslope, dscale (default: of all "
+              "that is given, of --scale too, which the fast kernels have no gradient of)",
+          .words = {"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"}};
+}
+
+AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args) {
+  const AttentionGradRequest all = of_all_given(options, args);
+  if (options.grad_of.empty()) return all;
+  AttentionGradRequest request = {.dq = false, .dk = false, .dv = false};
+  for (const NamedGradient& gradient : kGradients) {
+    if (std::ranges::find(options.grad_of, gradient.name) == options.grad_of.end()) continue;
+    const bool of_keys = gradient.option[0] != '-';
+    if (!(all.*gradient.asked))
+      fail({.argument = "--grad-of",
+            .found = gradient.name,
+            .expected = of_keys ? "other gradients: keys in pages, in a ring or of i8 have none"
+                                : fmt::format("{} beside it", gradient.option)});
+    request.*gradient.asked = true;
+  }
+  return request;
 }
 
 }  // namespace heed::cli

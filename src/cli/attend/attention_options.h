@@ -1,4 +1,4 @@
-// The arguments of an attention, as options of `attend` and `explain`.
+// The arguments of an attention and of its backward pass, as options of `attend` and `explain`.
 #pragma once
 
 #include <cstdint>
@@ -60,12 +60,6 @@ void add_mask_options(OptionList& list, AttentionOptions& options);
 /// known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
-/// --page-table, --ring-begin, --k-scales and --v-scales.
-void add_key_options(OptionList& list, AttentionOptions& options);
-
-/// Reads K, V and their layout into `problem`, which must already have q.
-void read_keys(const AttentionOptions& options, AttentionProblemData& problem);
-
 /// Reads an array as `dtype` unless that is empty; its rank must be `rank` unless that is 0.
 Tensor read_array(const std::string& path, int rank, const std::string& dtype);
 
@@ -80,5 +74,27 @@ ConstView lowered(const Tensor& array, int rank);
 
 /// The output's shape and first rows, the range of the log-sum-exp, the mask and the kernel.
 std::string attend_summary(const AttentionProblemData& problem, const Attended& attended);
+
+struct NamedGradient {
+  const char* name;    // of the gradient and of its file
+  const char* option;  // the option of its operand
+  bool AttentionGradRequest::* asked;
+  Tensor AttentionGrads::* tensor;
+};
+
+inline constexpr NamedGradient kGradients[] = {
+    {"dq", "Q", &AttentionGradRequest::dq, &AttentionGrads::dq},
+    {"dk", "K", &AttentionGradRequest::dk, &AttentionGrads::dk},
+    {"dv", "V", &AttentionGradRequest::dv, &AttentionGrads::dv},
+    {"dbias", "--bias", &AttentionGradRequest::dbias, &AttentionGrads::dbias},
+    {"dsink", "--sink", &AttentionGradRequest::dsink, &AttentionGrads::dsink},
+    {"dslope", "--alibi", &AttentionGradRequest::dslope, &AttentionGrads::dslope},
+    {"dscale", "--scale", &AttentionGradRequest::dscale, &AttentionGrads::dscale}};
+
+/// --grad-of.
+Option grad_of_option(AttentionOptions& options);
+
+/// The gradients named by --grad-of; by default, those of all given inputs.
+AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args);
 
 }  // namespace heed::cli

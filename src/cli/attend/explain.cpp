@@ -5,9 +5,8 @@
 
 #include "base/formats/json.h"
 #include "cli/attend/attention_options.h"
-#include "cli/attend/gradient_options.h"
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 
@@ -71,9 +70,9 @@ int run(const Given& arguments, const ExplainOptions& options) {
                    : options.shape.empty() ? only_given(files)
                                            : "files and --shape are given",
           .expected = "either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv"});
-  for (const char* form :
-       {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
-    arguments.require_beside(form, given, "Q.npy K.npy V.npy");
+  arguments.require_beside(
+      {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"},
+      given, "Q.npy K.npy V.npy");
   const AttentionProblemData problem =
       given ? read_problem(files) : shape_problem(files, options.shape);
   const Plan forward = plan_attention(problem.args);

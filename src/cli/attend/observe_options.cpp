@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/observe.h"
 
@@ -40,7 +41,7 @@ Made made(std::unique_ptr<Known> observer, Read read) {
   return {std::move(observer), [pointer, read] { return read(*pointer); }};
 }
 
-Made make_top_k(std::string_view setting) {
+Made make_top_k(std::string_view, std::string_view setting) {
   const auto k = numbers(setting, 'x');
   if (k.size() != 1 || k[0] < 1) return {};
   return made(std::make_unique<TopKObserver>(k[0]), [](const TopKObserver& found) -> Answers {
@@ -48,7 +49,7 @@ Made make_top_k(std::string_view setting) {
   });
 }
 
-Made make_heatmap(std::string_view setting) {
+Made make_heatmap(std::string_view, std::string_view setting) {
   constexpr std::pair<std::string_view, Pool> kPools[] = {
       {":max", Pool::kMax}, {":mean", Pool::kMean}, {":sum", Pool::kSum}};
   Pool pool = Pool::kMax;
@@ -67,7 +68,7 @@ Made make_heatmap(std::string_view setting) {
 
 // One row, or one key, for every head: [B, H, Tk] or [B, H, Tq].
 template <Selection::Indices Selection::* axis>
-Made make_line(std::string_view setting) {
+Made make_line(std::string_view, std::string_view setting) {
   const auto index = numbers(setting, 'x');
   if (index.size() != 1 || index[0] < 0) return {};
   constexpr bool is_row = axis == &Selection::rows;
@@ -81,22 +82,7 @@ Made make_line(std::string_view setting) {
               });
 }
 
-Made make_weights(std::string_view setting) {
-  if (!setting.empty()) return {};
-  return made(std::make_unique<SelectionObserver>(), [](const SelectionObserver& found) -> Answers {
-    return {{"weights", found.values.view()}};
-  });
-}
-
-Made make_received_in_all(std::string_view setting) {
-  if (!setting.empty()) return {};
-  return made(std::make_unique<ReceivedObserver>(OverHeads::kSum),
-              [](const ReceivedObserver& found) -> Answers {
-                return {{"received_in_all", found.received.view()}};
-              });
-}
-
-Made make_offset_profile(std::string_view setting) {
+Made make_offset_profile(std::string_view, std::string_view setting) {
   const auto ends = numbers(setting, ':');
   if (ends.size() != 2 || ends[0] > ends[1]) return {};
   return made(std::make_unique<OffsetProfileObserver>(ends[0], ends[1]),
@@ -105,18 +91,20 @@ Made make_offset_profile(std::string_view setting) {
               });
 }
 
-template <typename Known, Tensor Known::* answer>
-Made make_plain(std::string_view setting) {
+// Without a setting, for one array of the observer's name on the command line.
+template <typename Known, Tensor Known::* answer, auto... arguments>
+Made make_plain(std::string_view name, std::string_view setting) {
   if (!setting.empty()) return {};
-  return made(std::make_unique<Known>(), [](const Known& found) -> Answers {
-    return {{std::string(found.name()), (found.*answer).view()}};
-  });
+  return made(std::make_unique<Known>(arguments...),
+              [stem = std::string(name)](const Known& found) -> Answers {
+                return {{stem, (found.*answer).view()}};
+              });
 }
 
 struct KnownObserver {
   std::string_view name;
   std::string_view form;
-  Made (*make)(std::string_view setting);
+  Made (*make)(std::string_view name, std::string_view setting);
 };
 
 constexpr KnownObserver kObservers[] = {
@@ -124,7 +112,8 @@ constexpr KnownObserver kObservers[] = {
     {"topk", "topk=K", make_top_k},
     {"row_max", "row_max", make_plain<RowMaxObserver, &RowMaxObserver::maximum>},
     {"received", "received", make_plain<ReceivedObserver, &ReceivedObserver::received>},
-    {"received_in_all", "received_in_all", make_received_in_all},
+    {"received_in_all", "received_in_all",
+     make_plain<ReceivedObserver, &ReceivedObserver::received, OverHeads::kSum>},
     {"offset_profile", "offset_profile=FIRST:LAST", make_offset_profile},
     {"expected_distance", "expected_distance",
      make_plain<ExpectedDistanceObserver, &ExpectedDistanceObserver::distance>},
@@ -133,14 +122,11 @@ constexpr KnownObserver kObservers[] = {
     {"column", "column=J", make_line<&Selection::keys>},
     {"heatmap", "heatmap=HEIGHTxWIDTH[:max|mean|sum]", make_heatmap},
     {"head_mean", "head_mean", make_plain<HeadMeanObserver, &HeadMeanObserver::mean>},
-    {"weights", "weights", make_weights},
+    {"weights", "weights", make_plain<SelectionObserver, &SelectionObserver::values>},
 };
 
 std::string forms() {
-  std::string text;
-  for (const KnownObserver& known : kObservers)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", known.form);
-  return text;
+  return joined(kObservers, ", ", [](const KnownObserver& known) { return known.form; });
 }
 
 constexpr std::string_view kByNorm = "value_norm:";
@@ -152,7 +138,7 @@ Made make(std::string_view item) {
       equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
   for (const KnownObserver& known : kObservers) {
     if (known.name != name) continue;
-    Made answer = known.make(setting);
+    Made answer = known.make(name, setting);
     if (answer.observer == nullptr)
       fail({.argument = "--observe", .found = fmt::format("\"{}\"", item), .expected = known.form});
     return answer;

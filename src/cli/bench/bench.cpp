@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 
@@ -119,17 +119,14 @@ void add_problem(OptionList& list, BenchOptions& options) {
        model_option(options.model),
        {"--config", &options.config, "FILE",
         "model, inspect: random weights in the shape of this config.json, instead of a "
-        "model; train: the shape of this training configuration"}});
-}
-
-void add_texts(OptionList& list, BenchOptions& options) {
-  add(list, {{"--tokenizer", &options.tokenizer, "FILE",
-              "tokenize: this tokenizer's file or folder, instead of a model's"},
-             {.name = "--text",
-              .to = &options.texts,
-              .type = "FILE",
-              .help = "tokenize: these texts",
-              .list = List::kInARow}});
+        "model; train: the shape of this training configuration"},
+       {"--tokenizer", &options.tokenizer, "FILE",
+        "tokenize: this tokenizer's file or folder, instead of a model's"},
+       {.name = "--text",
+        .to = &options.texts,
+        .type = "FILE",
+        .help = "tokenize: these texts",
+        .list = List::kInARow}});
 }
 
 void add_train_shape(OptionList& list, BenchOptions& options) {
@@ -161,7 +158,6 @@ Run declare(OptionList& list) {
             "tokens; ring: attention of one text over the processes of mpirun",
         .required = true}});
   add_problem(list, *options);
-  add_texts(list, *options);
   add_train_shape(list, *options);
   add(list, {{.name = "--tokens",
               .to = &options->tokens,

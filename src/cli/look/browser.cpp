@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/replaced.h"
 #include "heed/error.h"
 #include "serve/server.h"
 
@@ -77,10 +78,7 @@ std::string percent_encoded(const std::string& path) {
 }
 
 std::string html_escaped(const std::string& text) {
-  std::string html;
-  for (const char c : text)
-    html += c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '<' ? "&lt;" : std::string(1, c);
-  return html;
+  return replaced(text, {{'&', "&amp;"}, {'"', "&quot;"}, {'<', "&lt;"}});
 }
 
 // Every user of this machine can read command lines, and the address contains the token: so the

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
@@ -83,9 +84,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
 }
 
 std::string list(std::vector<std::int64_t> indices) {
-  std::ranges::sort(indices);
-  const auto [last, end] = std::ranges::unique(indices);
-  indices.erase(last, end);
+  sort_once(indices);
   std::string text;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const char* joint = i == 0 ? "" : i + 1 == indices.size() ? " and " : ", ";

@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/replaced.h"
 #include "cli/look/browser.h"
 #include "cli/look/input.h"
-#include "cli/options/text_input.h"
-#include "cli/terminal/interrupt.h"
+#include "cli/look/view.h"
+#include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
+#include "inspect/answers/fields.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/look.h"
 #include "inspect/saved/saved_page.h"
+#include "inspect/session/session_input.h"
 #include "io/npy_header.h"
 #include "serve/page_sources.h"
 #include "tensor/views.h"
@@ -28,21 +31,7 @@ const std::string& bytes_of(const std::vector<SessionToken>& tokens, std::int64_
 }  // namespace
 
 std::string escaped(const std::string& bytes) {
-  std::string text;
-  for (const char byte : readable(bytes)) {
-    if (byte == '\t') {
-      text += "\\t";
-    } else if (byte == '\n') {
-      text += "\\n";
-    } else if (byte == '\r') {
-      text += "\\r";
-    } else if (byte == '\\') {
-      text += "\\\\";
-    } else {
-      text += byte;
-    }
-  }
-  return text;
+  return replaced(token_text(bytes), {{'\t', "\\t"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\\', "\\\\"}});
 }
 
 void write_json(Output& output, const Look& look) {
@@ -115,40 +104,43 @@ void work(LiveSession& live, bool pass_alone) {
 
 // The text's session, tokenized and run once, however it is shown. Its heads are scored if the file
 // contains their scores, or if heed chooses the view's head.
-std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
-  const SessionInput input = {
-      .text = options.text, .pair = options.pair, .target = options.target, .chat = options.chat};
+std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const SessionInput& input,
+                                       const LookOptions& options) {
   Session session = cut_text(model, input.texts());
   session.keep = options.memory.keep;
   make_room("look", model, session, {.streams = true}, options.memory);
-  if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
-  const bool chosen = options.view.view.empty() ? options.view.layer && options.view.head
-                                                : !read_view(options.view.view).places.empty();
+  if (!options.view.empty()) view_of({options.view}, session, {});  // errors before the work
+  const bool chosen = options.view.empty() ? options.layer && options.head
+                                           : !read_view(options.view).places.empty();
   auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
   live->memory = options.memory.limit;
   work(*live, chosen && options.format != "html");
   return live;
 }
 
-ShownView view_of(const LookFileOptions& options, const LiveSession& live) {
-  return view_of(options.view, live.session(), [&] { return live.scores(); });
+ShownView view_of(const LookOptions& options, const LiveSession& live) {
+  return view_of(ViewOptions{options.view, heed::stack_of(options.stack), options.layer,
+                             options.head, options.who, options.to},
+                 live.session(), [&] { return live.scores(); });
 }
 
-std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
-  const std::shared_ptr<LiveSession> live = open_live(model, options);
+std::string html_file(const LoadedModel& model, const SessionInput& input,
+                      const LookOptions& options) {
+  const std::shared_ptr<LiveSession> live = open_live(model, input, options);
   const auto [view, chosen] = view_of(options, *live);
   const std::shared_ptr<LiveSession> edited = edited_side(*live, model, view, interrupted);
   check_interrupted();
   return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get(), chosen);
 }
 
-std::string picture_file(const LoadedModel& model, const LookFileOptions& options) {
+std::string picture_file(const LoadedModel& model, const SessionInput& input,
+                         const LookOptions& options) {
   const std::string program = find_browser("--format " + options.format, "--format html");
-  const std::shared_ptr<LiveSession> live = open_live(model, options);
+  const std::shared_ptr<LiveSession> live = open_live(model, input, options);
   return draw_picture(live, view_of(options, *live).view,
                       {.format = options.format,
                        .width = options.width,
-                       .dark = options.dark,
+                       .dark = options.theme == "dark",
                        .panel = options.panel,
                        .program = program,
                        .model = &model,
@@ -157,12 +149,17 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
 
 }  // namespace
 
-std::string look_file(const LoadedModel& model, const LookFileOptions& options) {
+std::string look_file(const LoadedModel& model, const LookOptions& options) {
+  const SessionInput input = {.text = text_of(options.input, model),
+                              .pair = options.input.pair,
+                              .target = options.input.target,
+                              .chat = options.input.chat_text};
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   serve::require_page(options.format);
   const InterruptScope scope;  // ends the browser and removes its folder before heed exits
-  return options.format == "html" ? html_file(model, options) : picture_file(model, options);
+  return options.format == "html" ? html_file(model, input, options)
+                                  : picture_file(model, input, options);
 }
 
 }  // namespace heed::cli

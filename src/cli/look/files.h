@@ -4,8 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/look/memory.h"
-#include "cli/look/view.h"
+#include "cli/look/look_options.h"
 #include "cli/terminal/output.h"
 #include "heed/look.h"
 #include "heed/model.h"
@@ -30,21 +29,8 @@ void write_weights_npy(Output& output, const Session& session, Stack stack,
 /// f32 [T, vocabulary] or [T, width].
 void write_array_npy(Output& output, const Tensor& array);
 
-struct LookFileOptions {
-  std::string format;  // svg, png or html
-  std::string text;
-  std::optional<std::string> pair = {};
-  std::optional<std::string> target = {};
-  std::optional<std::string> chat = {};  // of which the text is a message
-  ViewOptions view;
-  MemoryOptions memory = {};
-  int width = 1440;
-  bool dark = false;
-  std::optional<std::string> panel = {};  // svg and png: only this part of the view
-};
-
-/// The file's content. html needs nothing; svg and png are drawn by the page in a headless browser
-/// (kNotFound if there is none).
-std::string look_file(const LoadedModel& model, const LookFileOptions& options);
+/// The content of a svg, png or html file. html needs nothing; svg and png are drawn by the page in
+/// a headless browser (kNotFound if there is none).
+std::string look_file(const LoadedModel& model, const LookOptions& options);
 
 }  // namespace heed::cli

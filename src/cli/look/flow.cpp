@@ -10,7 +10,7 @@
 #include "base/wording.h"
 #include "cli/look/evidence.h"
 #include "cli/look/text.h"
-#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
 #include "inspect/rows/words.h"
 
 namespace heed::cli {
@@ -68,9 +68,7 @@ class FlowText {
   }
 
   std::string shares(std::int64_t top) const {
-    std::vector<std::int64_t> nodes;
-    for (std::int64_t node = 0; node < std::ssize(flow_.shares); ++node)
-      if (flow_.shares[static_cast<std::size_t>(node)] > 0) nodes.push_back(node);
+    std::vector<std::int64_t> nodes = reached(flow_.shares);
     const auto share = [&](std::int64_t node) {
       return flow_.shares[static_cast<std::size_t>(node)];
     };

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "cli/look/evidence.h"
 #include "cli/look/files.h"
+#include "cli/look/input.h"
 #include "cli/look/look_options.h"
-#include "cli/look/memory.h"
 #include "cli/look/ranking.h"
 #include "cli/look/request.h"
 #include "cli/look/text.h"
@@ -35,10 +35,10 @@ std::int64_t layers_of(const ModelInfo& info) {
 Session tokenized(const LookOptions& options, const LoadedModel& model) {
   if (!options.input.ids.empty()) return tokenize_session(model, options.input.ids);
   const std::string text = text_of(options.input, model);
-  const std::optional<std::string> pair = pair_of(options.input);
-  const std::optional<std::string> target = target_of(options.input);
-  return cut_text(model,
-                  {.text = text, .pair = pair, .target = target, .chat = options.input.chat_text});
+  return cut_text(model, {.text = text,
+                          .pair = options.input.pair,
+                          .target = options.input.target,
+                          .chat = options.input.chat_text});
 }
 
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
@@ -73,18 +73,7 @@ void write_npy_output(const LookOptions& options, const Session& session, Stack 
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
   Output output(options.out);  // reports a missing folder before the work
-  output.write(look_file(
-      model, {.format = options.format,
-              .text = text_of(options.input, model),
-              .pair = pair_of(options.input),
-              .target = target_of(options.input),
-              .chat = options.input.chat_text,
-              .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
-                       options.who, options.to},
-              .memory = options.memory,
-              .width = options.width,
-              .dark = options.theme == "dark",
-              .panel = options.panel.empty() ? std::nullopt : std::optional(options.panel)}));
+  output.write(look_file(model, options));
   output.finish();
   return 0;
 }
@@ -202,7 +191,7 @@ ModelKind unnamed_kind(const LookOptions& options) {
     if (const std::optional<Stack> shown = with_some_head(read_view(options.view)).places[0].stack)
       stack = stack_name(*shown);
   const LookInput& input = options.input;
-  return kind_that_reads(input.text, input.has_pair, input.has_target, stack);
+  return kind_that_reads(input.text, input.pair.has_value(), input.target.has_value(), stack);
 }
 
 // The text may come from stdin, which is read once.
@@ -250,8 +239,6 @@ Run declare(OptionList& list) {
               .words = {"f32", "f16", "bf16"}}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
-    options->input.has_pair = given.has("--pair");
-    options->input.has_target = given.has("--target");
     options->format = chosen_format(*options);
     if (!options->layer) options->layer = options->layer_of_head;
     return run(given, *options);

@@ -10,7 +10,7 @@
 #include "base/numbers.h"
 #include "cli/look/ranking.h"
 #include "cli/look/view.h"
-#include "cli/options/file_format.h"
+#include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "inspect/session/places.h"
@@ -62,39 +62,31 @@ void check_heads_options(const LookOptions& options) {
 // Options that would have no effect.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
-  for (const char* option : {"--width", "--theme", "--panel"})
-    given.require_beside(option, options.is_picture(), "--format svg or png");
-  for (const char* option : {"--top", "--rows"})
-    given.require_beside(option, lists, "--format text, json or tsv");
-  for (const char* option : {"--layer", "--head"})
-    given.require_beside(option, options.what == "weights", "--what weights");
-  for (const char* option : {"--cut", "--pair", "--target", "--chat"})
-    given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
-  for (const char* option : {"--cut", "--pair", "--target"})
-    if (options.input.chat && given.has(option))
-      fail({.found = fmt::format("{} cannot be used with --chat", option)});
-  given.require_beside("--color", options.format == "text", "--format text");
-  given.require_beside("--what", options.is_array(), "--format npy");
-  given.require_beside("--units", options.format == "text", "--format text");
+  given.require_beside({"--width", "--theme", "--panel"}, options.is_picture(),
+                       "--format svg or png");
+  given.require_beside({"--top", "--rows"}, lists, "--format text, json or tsv");
+  given.require_beside({"--layer", "--head"}, options.what == "weights", "--what weights");
+  given.require_beside({"--cut", "--pair", "--target", "--chat"}, options.input.ids.empty(),
+                       "TEXT or --file");
+  if (options.input.chat) given.refuse_beside({"--cut", "--pair", "--target"}, "--chat");
+  given.require_beside({"--color"}, options.format == "text", "--format text");
+  given.require_beside({"--what"}, options.is_array(), "--format npy");
+  given.require_beside({"--units"}, options.format == "text", "--format text");
   if (!options.units.empty() && options.units != "token" && !options.to.empty())
     fail({.found = fmt::format("--units {} cannot be used with --to", options.units)});
-  if (!options.rows.empty() && !options.who.empty())
-    fail({.found = "--rows cannot be used with --who"});
-  if (!options.rows.empty() && !options.to.empty())
-    fail({.found = "--rows cannot be used with --to"});
-  const bool one_weight = !options.who.empty() && !options.to.empty();
-  if (!options.top.empty() && one_weight && options.format != "json")
-    fail({.found = "--top cannot be used with --who and --to"});
+  if (!options.who.empty()) given.refuse_beside({"--rows"}, "--who");
+  if (!options.to.empty()) given.refuse_beside({"--rows"}, "--to");
+  if (!options.who.empty() && !options.to.empty() && options.format != "json")
+    given.refuse_beside({"--top"}, "--who and --to");
 }
 
 void check_flow(const Given& given, const LookOptions& options) {
-  given.require_beside("--by", options.flow, "--flow");
+  given.require_beside({"--by"}, options.flow, "--flow");
   if (options.is_graph() && !options.flow)
     fail({.found = fmt::format("--format {} needs --flow", options.format)});
   if (!options.flow) return;
-  for (const char* option : {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"})
-    if (given.has(option))
-      fail({.found = fmt::format("{} cannot be used with --flow, which shows all layers", option)});
+  given.refuse_beside({"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"},
+                      "--flow, which shows all layers");
   if (options.is_page() || options.is_array() || options.format == "tsv")
     fail({.argument = "--format",
           .found = options.format,
@@ -116,7 +108,7 @@ void read_head(const std::string& text, LookOptions& options) {
   options.layer_of_head = has_layer ? std::optional(layer) : std::nullopt;
 }
 
-void add_head(OptionList& list, LookOptions& options) {
+void add_place(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--stack",
         .to = &options.stack,
@@ -132,12 +124,8 @@ void add_head(OptionList& list, LookOptions& options) {
         .type = "H",
         .help = "this head, counted from 0, or with its layer, as in L1.H3 (default: heed chooses "
                 "and says why)",
-        .expects = kHeadForms}});
-}
-
-void add_tokens(OptionList& list, LookOptions& options) {
-  add(list,
-      {{"--who", &options.who, "WORD",
+        .expects = kHeadForms},
+       {"--who", &options.who, "WORD",
         "only the rows of this word: a token, a word of several tokens (its last token "
         "counts), or an index"},
        {"--to", &options.to, "WORD",
@@ -152,18 +140,17 @@ void add_tokens(OptionList& list, LookOptions& options) {
         "show N rows, the last or near heed's row (default: 64 as text, else all)"}});
 }
 
-void add_units(OptionList& list, LookOptions& options) {
+void add_questions(OptionList& list, LookOptions& options) {
   add(list,
-      {{.name = "--units",
+      {{.name = "--why",
+        .to = &options.why,
+        .help = "why the weight of --who and --to is what it is, and the text without it"},
+       {.name = "--units",
         .to = &options.units,
         .help = "what rows and keys are; weights are summed over the keys of a unit and averaged "
                 "over its rows (default: token; character if most tokens are single bytes)",
-        .words = {"token", "character", "word", "sentence"}}});
-}
-
-void add_flow(OptionList& list, LookOptions& options) {
-  add(list,
-      {{.name = "--flow",
+        .words = {"token", "character", "word", "sentence"}},
+       {.name = "--flow",
         .to = &options.flow,
         .help = "the information that flows into the word of --who (default: the last token) "
                 "through all layers, and how far to trust it; json, graphml and dot: the graph"},
@@ -171,55 +158,25 @@ void add_flow(OptionList& list, LookOptions& options) {
         .to = &options.by,
         .help = "weigh the flow by attention (rollout, the default), or by the change when each "
                 "edge is removed",
-        .words = {"rollout", "effect"}}});
-}
-
-void add_why(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--why",
-              .to = &options.why,
-              .help = "why the weight of --who and --to is what it is, and the text without it"}});
+        .words = {"rollout", "effect"}},
+       {.name = "--heads",
+        .to = &options.heads,
+        .type = "FILTER|all",
+        .help = "all heads that pass the filter, ranked by its first score, as in "
+                "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
+        .expects = filter_forms()}});
 }
 
 void check_why(const Given& given, const LookOptions& options) {
   if (!options.why) return;
   if (options.who.empty() || options.to.empty()) fail({.found = "--why needs --who and --to"});
-  for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
-    if (given.has(option))
-      fail({.found =
-                fmt::format("{} cannot be used with --why, which explains one weight", option)});
+  given.refuse_beside({"--flow", "--heads", "--view", "--top", "--what"},
+                      "--why, which explains one weight");
   if (options.format != "text" && options.format != "json")
     fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
 }
 
-void add_ranking(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--heads",
-              .to = std::function<void(const std::string&)>(
-                  [&options](const std::string& filter) { options.heads = filter; }),
-              .type = "FILTER|all",
-              .help = "all heads that pass the filter, ranked by its first score, as in "
-                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
-              .expects = filter_forms()}});
-}
-
-void add_picture(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--width",
-              .to = &options.width,
-              .type = "N",
-              .help = "width of svg and png, in pixels",
-              .least = 320,
-              .most = 8192,
-              .shows_default = true},
-             {.name = "--theme",
-              .to = &options.theme,
-              .help = "colours of svg and png",
-              .words = {"light", "dark"},
-              .shows_default = true},
-             {"--panel", &options.panel, "NAME",
-              "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
-              "next-word, lens, ...; an unknown name lists them"}});
-}
-
-void add_format(OptionList& list, LookOptions& options) {
+void add_output(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--format",
         .to = &options.format,
@@ -237,25 +194,35 @@ void add_format(OptionList& list, LookOptions& options) {
        {.name = "--color",
         .to = &options.colour,
         .help = "auto (a terminal, NO_COLOR not set), always, never",
-        .words = {"auto", "always", "never"}}});
+        .words = {"auto", "always", "never"}},
+       {.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .help = "width of svg and png, in pixels",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true},
+       {.name = "--theme",
+        .to = &options.theme,
+        .help = "colours of svg and png",
+        .words = {"light", "dark"},
+        .shows_default = true},
+       {"--panel", &options.panel, "NAME",
+        "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
+        "next-word, lens, ...; an unknown name lists them"}});
 }
 
 }  // namespace
 
 void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
-  add_head(list, options);
-  add_tokens(list, options);
-  add_why(list, options);
-  add_units(list, options);
-  add_flow(list, options);
-  add_ranking(list, options);
-  add_format(list, options);
-  add_picture(list, options);
+  add_place(list, options);
+  add_questions(list, options);
+  add_output(list, options);
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
-  const bool crosses = input.has_target && info.reads_source();
+  const bool crosses = input.target && info.reads_source();
   const Stack usual = crosses ? Stack::kCross : info.stacks.front().stack;
   return find_stack("look", model_name, info.stacks, heed::stack_of(stack).value_or(usual));
 }

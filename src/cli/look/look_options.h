@@ -6,7 +6,6 @@
 #include <string>
 
 #include "cli/look/input.h"
-#include "cli/look/memory.h"
 #include "cli/options/arguments.h"
 
 namespace heed::cli {
@@ -36,11 +35,10 @@ struct LookOptions {
   DType dtype = DType::kF32;
   int width = 1440;
   std::string theme = "light";
-  std::string panel;  // empty: the whole view
+  std::optional<std::string> panel;  // none: the whole view
 
   /// The shown stack; kNotFound if the model does not have it.
   StackShape stack_of(const std::string& model_name, const ModelInfo& info) const;
-  bool asks_for_column() const { return who.empty() && !to.empty(); }
   bool to_stdout() const { return out.empty() || out == "-"; }
   bool is_picture() const { return format == "svg" || format == "png"; }
   bool is_array() const { return format == "npy"; }

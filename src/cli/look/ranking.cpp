@@ -75,14 +75,8 @@ void add_late(const Session& session, const LoadedModel& model, const Ranking& r
 
 std::string written(const ScoreInfo& info, double value) {
   if (std::isnan(value)) return "-";
-  switch (info.unit) {
-    case ScoreUnit::kShare:
-      return hundredths(value);
-    case ScoreUnit::kTokens:
-      return fmt::format("{:.1f}", value);
-    default:
-      return fmt::format("{:.4f}", value);
-  }
+  if (info.unit == ScoreUnit::kShare) return hundredths(value);
+  return fmt::format("{:.{}f}", value, info.unit == ScoreUnit::kTokens ? 1 : 4);
 }
 
 double value_of(const HeadScores& head, std::size_t score) {

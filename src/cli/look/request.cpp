@@ -76,7 +76,7 @@ std::string take_link(LookOptions& options) {
       options.text_given || !options.input.file.empty() || !options.input.ids.empty();
   if (!view.text.empty() && has_text)
     fail({.found = "TEXT, --file and --ids cannot be used with a --view that has a text"});
-  if (!view.second.empty() && (options.input.has_pair || options.input.has_target))
+  if (!view.second.empty() && (options.input.pair || options.input.target))
     fail({.found = "--pair and --target cannot be used with a --view that has a second text"});
   if (!view.model.empty() && !options.model.empty() && view.model != options.model)
     fail({.found = "--model cannot be used with a --view of the model " + view.model});
@@ -93,7 +93,6 @@ std::string take_link(LookOptions& options) {
 void take_second(LookOptions& options, const std::string& second, const ModelInfo& info) {
   if (second.empty()) return;
   (info.reads_source() ? options.input.target : options.input.pair) = second;
-  (info.reads_source() ? options.input.has_target : options.input.has_pair) = true;
 }
 
 }  // namespace heed::cli

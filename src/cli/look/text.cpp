@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "base/replaced.h"
 #include "base/wording.h"
 #include "cli/terminal/terminal.h"
 #include "heed/tokenizer.h"
@@ -167,14 +168,8 @@ std::string TokenNames::shown(const Terminal& terminal, const std::string& bytes
   const std::size_t begin = bytes.find_first_not_of(' ');
   if (begin == std::string::npos) return terminal.utf8 ? "␣" : "' '";
   const std::size_t end = bytes.find_last_not_of(' ') + 1;
-  std::string text;
-  for (const char byte : bytes.substr(begin, end - begin)) {
-    if (byte == '\n') {
-      text += terminal.utf8 ? "⏎" : "\\n";
-    } else {
-      text += byte;
-    }
-  }
+  const std::string text =
+      replaced(bytes.substr(begin, end - begin), {{'\n', terminal.utf8 ? "⏎" : "\\n"}});
   return truncated(displayable(text), kLongestToken, terminal.utf8 ? "…" : "~");
 }
 

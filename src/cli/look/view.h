@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "heed/look.h"
-#include "inspect/answers/shown_view.h"
 #include "inspect/answers/view.h"
 
 namespace heed::cli {

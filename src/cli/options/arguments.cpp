@@ -237,8 +237,16 @@ bool Given::knows(std::string_view name) const {
   return std::ranges::find(entries_, name, &Entry::name) != entries_.end();
 }
 
-void Given::require_beside(std::string_view name, bool has_effect, std::string_view needed) const {
-  if (has(name) && !has_effect) fail(without_effect(name, needed));
+void Given::require_beside(std::initializer_list<std::string_view> names, bool has_effect,
+                           std::string_view needed) const {
+  for (const std::string_view name : names)
+    if (has(name) && !has_effect) fail(without_effect(name, needed));
+}
+
+void Given::refuse_beside(std::initializer_list<std::string_view> names,
+                          std::string_view other) const {
+  for (const std::string_view name : names)
+    if (has(name)) fail({.found = fmt::format("{} cannot be used with {}", name, other)});
 }
 
 bool read_arguments(const std::string& command, const OptionList& options,

@@ -28,8 +28,11 @@ class Given {
   bool knows(std::string_view name) const;
   const std::vector<Entry>& entries() const { return entries_; }
   void mark(std::size_t index) { entries_[index].given = true; }
-  /// Rejects an option that was given but has no effect: "--width needs --format svg or png".
-  void require_beside(std::string_view name, bool has_effect, std::string_view needed) const;
+  /// Rejects options that were given but have no effect: "--width needs --format svg or png".
+  void require_beside(std::initializer_list<std::string_view> names, bool has_effect,
+                      std::string_view needed) const;
+  /// Rejects options that were given beside `other`: "--cut cannot be used with --chat".
+  void refuse_beside(std::initializer_list<std::string_view> names, std::string_view other) const;
 
  private:
   std::vector<Entry> entries_;

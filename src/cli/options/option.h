@@ -1,10 +1,12 @@
-// A command's option as data: its name, its values and where they are stored.
+// A command's option as data: its name, its values and where they are stored. The format of a file
+// that is written: --format, or the ending of the name after -o.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,8 +18,8 @@ namespace heed::cli {
 using Target =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint32_t*, std::uint64_t*, double*,
                  std::optional<int>*, std::optional<std::int64_t>*, std::optional<double>*,
-                 std::vector<std::string>*, std::vector<std::int32_t>*, std::vector<std::int64_t>*,
-                 std::vector<double>*, std::function<void(int)>,
+                 std::optional<std::string>*, std::vector<std::string>*, std::vector<std::int32_t>*,
+                 std::vector<std::int64_t>*, std::vector<double>*, std::function<void(int)>,
                  std::function<void(const std::string&)>>;
 
 /// How the values of a vector are written.
@@ -74,5 +76,18 @@ void read_values(const Option& option, const std::vector<std::string>& values);
 
 /// The target's value in command-line syntax; empty if it has none.
 std::string default_of(const Option& option);
+
+/// The format, one of `known`, whose first is the default: `given` (--format), else from the ending
+/// of `out` ("txt" is text), ignoring case. Throws if both are given and differ, and if `given` is
+/// empty and the ending unknown: "a.jsn" must not contain text.
+std::string format_of(const std::string& given, const std::string& out,
+                      std::span<const char* const> known);
+
+/// `--json`, short for `--format json`. `given` becomes true if it has a value, which is rejected.
+Option json_option(bool& given);
+
+/// `--format text|json` and `--json`, for a command that prints either. `of_json`: the JSON's
+/// content.
+void add_json_options(OptionList& list, bool& json, const std::string& of_json = "the same");
 
 }  // namespace heed::cli

@@ -180,14 +180,4 @@ WrittenChat chat_of(std::string_view command, const LoadedModel& model,
   return chat;
 }
 
-std::string readable(std::string_view bytes) {
-  return find_invalid_utf8(bytes) < 0 ? std::string(bytes) : displayable(bytes);
-}
-
-std::string hexadecimal(std::string_view bytes) {
-  std::string digits;
-  for (const char byte : bytes) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return digits;
-}
-
 }  // namespace heed::cli

@@ -51,10 +51,4 @@ struct WrittenChat {
 WrittenChat chat_of(std::string_view command, const LoadedModel& model,
                     const std::optional<std::string>& system, const std::string& message);
 
-/// A token's bytes if valid UTF-8, else with <0xE3> forms, so that JSON can hold it.
-std::string readable(std::string_view bytes);
-
-/// `e381` for two bytes.
-std::string hexadecimal(std::string_view bytes);
-
 }  // namespace heed::cli

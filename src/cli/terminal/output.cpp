@@ -1,6 +1,7 @@
 #include "cli/terminal/output.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "cli/terminal/interrupt.h"
 #include "heed/error.h"
 
 namespace heed::cli {
@@ -29,6 +29,15 @@ void write_stdout(const void* data, std::size_t bytes) {
 
 void flush_stdout() {
   if (std::fflush(stdout) != 0) fail_of_stdout();
+}
+
+std::atomic<bool> flag = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // set by the handler
+volatile std::sig_atomic_t deferred = 0;
+
+extern "C" void on_interrupt(int) {
+  if (deferred == 0 || flag) _exit(kInterruptedStatus);
+  flag = true;
 }
 
 }  // namespace
@@ -89,24 +98,28 @@ void Output::finish() {
 int exit_status(ErrorCode code) {
   constexpr int kWorkFailed = 1;
   constexpr int kBadInput = 2;
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kCorrupt:
-      return kBadInput;
-    case ErrorCode::kInterrupted:
-      return kInterruptedStatus;
-    case ErrorCode::kIo:
-    case ErrorCode::kFailed:
-      break;
-  }
-  return kWorkFailed;
+  if (code == ErrorCode::kInterrupted) return kInterruptedStatus;
+  return code == ErrorCode::kIo || code == ErrorCode::kFailed ? kWorkFailed : kBadInput;
 }
 
 std::string error_line(std::string_view command, std::string message) {
   std::ranges::replace(message, '\n', ' ');
   return fmt::format("heed{}{}: {}", command.empty() ? "" : " ", command, message);
+}
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+InterruptScope::InterruptScope() { deferred = deferred + 1; }
+InterruptScope::~InterruptScope() { deferred = deferred - 1; }
+
+const std::atomic<bool>& interrupt_flag() { return flag; }
+bool interrupted() { return flag; }
+
+void check_interrupted() {
+  if (interrupted()) fail({.code = ErrorCode::kInterrupted, .found = "interrupted"});
 }
 
 }  // namespace heed::cli

@@ -1,9 +1,11 @@
 // The destination of a command's output: stdout, or a file that appears complete or not at all; and
-// the error line of a failed command.
+// the error line of a failed command. Ctrl-C ends the program at once with status 130; while an
+// InterruptScope lives, it waits for the next check, so that unfinished work can be undone.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -12,11 +14,32 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/terminal/interrupt.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
 
 namespace heed::cli {
+
+inline constexpr int kInterruptedStatus = 130;
+
+/// Installs the handler of SIGINT and SIGTERM.
+void catch_interrupts();
+
+/// While it lives, the first Ctrl-C only sets the flag (a second one ends the program). Scopes may
+/// nest.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+};
+
+bool interrupted();
+/// The flag itself, for work that polls it.
+const std::atomic<bool>& interrupt_flag();
+
+/// Throws kInterrupted if the flag is set.
+void check_interrupted();
 
 /// Writes to stdout and flushes; kIo if the system refuses. If the reader is gone, as with `heed
 /// look ... | head`, SIGPIPE ends the program.

@@ -62,19 +62,8 @@ int width_of_terminal() {
 }
 
 std::string_view escape(Style style) {
-  switch (style) {
-    case Style::kBold:
-      return "\x1b[1m";
-    case Style::kDim:
-      return "\x1b[90m";
-    case Style::kBar:
-      return "\x1b[94m";
-    case Style::kReverse:
-      return "\x1b[7m";
-    case Style::kPlain:
-      break;
-  }
-  return "";
+  constexpr std::string_view kEscapes[] = {"", "\x1b[1m", "\x1b[90m", "\x1b[94m", "\x1b[7m"};
+  return kEscapes[static_cast<std::size_t>(style)];
 }
 
 }  // namespace

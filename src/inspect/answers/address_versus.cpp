@@ -23,12 +23,6 @@ Fields split(std::string_view text, char at) {
   return fields;
 }
 
-std::optional<int> numbered(std::string_view text, char letter) {
-  if (text.empty() || text.front() != letter) return {};
-  const auto number = address_number(text.substr(1), kPlaceDigits);
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
-}
-
 // "self.L2.H6"; a mask may omit layer and head.
 std::optional<AddedMask> part_of_model(std::string_view text) {
   const Fields fields = split(text, '.');
@@ -137,24 +131,6 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return find_invalid_utf8(bytes) < 0 ? std::optional(bytes) : std::nullopt;
 }
 
-// "L2.H4", "cross.L2.H4"
-std::optional<ViewPlace> head_of(std::string_view text) {
-  ViewPlace place;
-  Fields fields = split(text, '.');
-  if (fields.size() == 3) {
-    place.stack = stack_of(fields.front());
-    if (!place.stack) return {};
-    fields.erase(fields.begin());
-  }
-  if (fields.size() != 2) return {};
-  const auto layer = numbered(fields[0], 'L');
-  const auto head = numbered(fields[1], 'H');
-  if (!layer || !head) return {};
-  place.layer = *layer;
-  place.head = *head;
-  return place;
-}
-
 bool is_run_name(std::string_view text) {
   constexpr std::size_t kMostLetters = 40;
   return !text.empty() && text.size() <= kMostLetters && std::ranges::all_of(text, [](char letter) {
@@ -182,7 +158,7 @@ std::optional<Versus> read_versus(std::string_view text) {
     const std::string_view name = text.substr(kRun.size());
     return is_run_name(name) ? std::optional(Versus{.run = std::string(name)}) : std::nullopt;
   }
-  if (const auto head = head_of(text)) return Versus{.head = head};
+  if (const auto head = read_place(text)) return Versus{.head = head};
   const auto edits = edits_of(text);
   return edits ? std::optional(Versus{.edits = *edits}) : std::nullopt;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/replaced.h"
 #include "heed/tokenizer.h"
 #include "inspect/answers/fields.h"
 #include "inspect/answers/flow.h"
@@ -97,20 +98,11 @@ std::string as_json(const FlowGraph& graph, const std::string& about) {
 
 std::string xml(std::string_view text) {
   std::string safe;
-  for (const char c : text) {
-    if (c == '&')
-      safe += "&amp;";
-    else if (c == '<')
-      safe += "&lt;";
-    else if (c == '>')
-      safe += "&gt;";
-    else if (c == '"')
-      safe += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      safe += fmt::format("&lt;0x{:02X}&gt;", static_cast<unsigned>(c));
-    else
-      safe += c;
-  }
+  for (const char c :
+       replaced(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}))
+    safe += static_cast<unsigned char>(c) < 0x20
+                ? fmt::format("&lt;0x{:02X}&gt;", static_cast<unsigned>(c))
+                : std::string(1, c);
   return safe;
 }
 
@@ -148,12 +140,7 @@ std::string as_graphml(const FlowGraph& graph, const std::string& about) {
 }
 
 std::string in_quotes(std::string_view text) {
-  std::string safe = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') safe += '\\';
-    safe += c;
-  }
-  return safe + '"';
+  return '"' + replaced(text, {{'"', "\\\""}, {'\\', "\\\\"}}) + '"';
 }
 
 std::string as_dot(const FlowGraph& graph, const std::string& about) {
@@ -175,15 +162,8 @@ std::string flow_graph(const Flow& flow, const Session& session, std::string_vie
                        GraphFormat format) {
   const FlowGraph graph = graph_of(flow, session);
   const std::string says = about(flow, session, by);
-  switch (format) {
-    case GraphFormat::kGraphMl:
-      return as_graphml(graph, says);
-    case GraphFormat::kDot:
-      return as_dot(graph, says);
-    case GraphFormat::kJson:
-      break;
-  }
-  return as_json(graph, says);
+  if (format == GraphFormat::kGraphMl) return as_graphml(graph, says);
+  return format == GraphFormat::kDot ? as_dot(graph, says) : as_json(graph, says);
 }
 
 }  // namespace heed

@@ -11,19 +11,10 @@ namespace heed {
 namespace {
 
 const char* code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kCorrupt:
-      return "bad_request";
-    case ErrorCode::kNotFound:
-      return "not_found";
-    case ErrorCode::kIo:
-    case ErrorCode::kFailed:
-    case ErrorCode::kInterrupted:
-      break;
-  }
-  return "failed";
+  if (code == ErrorCode::kNotFound) return "not_found";
+  const bool is_bad = code == ErrorCode::kInvalidArgument || code == ErrorCode::kUnsupported ||
+                      code == ErrorCode::kCorrupt;
+  return is_bad ? "bad_request" : "failed";
 }
 
 std::optional<std::string> given(const std::string& text) {

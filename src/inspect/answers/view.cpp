@@ -29,29 +29,6 @@ std::string_view take_part(std::string_view& text, char end) {
   fail("view", found.empty() ? "address" : "", found, expected);
 }
 
-// "cross.L2.H4", or "H4": missing parts are those of the previous place.
-std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* before) {
-  ViewPlace place = before != nullptr ? *before : ViewPlace();
-  const std::size_t head_at = part.rfind('.') + 1;  // 0 without a dot
-  const std::string_view head = part.substr(head_at);
-  const auto number =
-      head.starts_with('H') ? address_number(head.substr(1), kPlaceDigits) : std::nullopt;
-  if (!number || (head_at == 0 && before == nullptr)) return {};
-  place.head = static_cast<int>(*number);
-  if (head_at == 0) return place;
-  std::string_view rest = part.substr(0, head_at - 1);  // "cross.L2"
-  if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
-    place.stack = stack_of(rest.substr(0, dot));
-    if (!place.stack) return {};
-    rest.remove_prefix(dot + 1);
-  }
-  const auto layer =
-      rest.starts_with('L') ? address_number(rest.substr(1), kPlaceDigits) : std::nullopt;
-  if (!layer) return {};
-  place.layer = static_cast<int>(*layer);
-  return place;
-}
-
 // "L2.H4+H1+cross.L0.H3"
 void read_places(ViewAddress& view, const std::string_view text) {
   view.places.clear();
@@ -95,6 +72,24 @@ std::string format_places(const std::vector<ViewPlace>& places) {
 }  // namespace
 
 std::span<const std::string_view> view_names() { return kViews; }
+
+std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* before) {
+  ViewPlace place = before != nullptr ? *before : ViewPlace();
+  const std::size_t head_at = part.rfind('.') + 1;  // 0 without a dot
+  const auto head = numbered(part.substr(head_at), 'H');
+  if (!head || (head_at == 0 && before == nullptr)) return {};
+  place.head = *head;
+  if (head_at == 0) return place;
+  std::string_view rest = part.substr(0, head_at - 1);  // "cross.L2"
+  if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
+    place.stack = stack_of(rest.substr(0, dot));
+    if (!place.stack) return {};
+    rest.remove_prefix(dot + 1);
+  }
+  const auto layer = numbered(rest, 'L');
+  place.layer = layer.value_or(0);
+  return layer ? std::optional(place) : std::nullopt;
+}
 
 ViewAddress parse_view(std::string_view address, ViewHeads heads) {
   if (address.starts_with('#')) address.remove_prefix(1);

@@ -1,25 +1,23 @@
-// Checks whether a session has everything that an address names.
+// Checks whether a session has everything that an address names, and gives a view without a head
+// the one that heed chooses.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/look.h"
 #include "inspect/answers/view.h"
 #include "inspect/answers/view_parts.h"
+#include "inspect/choice.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/heads/scores.h"
 #include "inspect/session/places.h"
 
 namespace heed {
 namespace {
-
-void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
-  if (token >= tokens)
-    fail("view", name, token, fmt::format("0 to {}, a token of the text", tokens - 1),
-         ErrorCode::kNotFound);
-}
 
 std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
   std::vector<std::string_view> names;
@@ -75,12 +73,13 @@ void check_view(const ViewAddress& view, std::string_view model,
   check_score("y", "one", view.y, stacks);
   check_head_filter(parse_head_filter(view.filter), score_names(stacks));
   const std::int64_t pinned = view.to ? size.keys : size.queries;
-  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
-  if (view.key) check_token("j", *view.key, size.keys);
-  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
+  if (view.query) check_token("view", "i", *view.query, view.key ? size.queries : pinned);
+  if (view.key) check_token("view", "j", *view.key, size.keys);
+  if (view.range)
+    check_token("view", "range", view.range->second, view.to ? size.keys : size.queries);
   if (view.zoom) {
-    check_token("zoom", view.zoom->first.second, size.queries);
-    check_token("zoom", view.zoom->second.second, size.keys);
+    check_token("view", "zoom", view.zoom->first.second, size.queries);
+    check_token("view", "zoom", view.zoom->second.second, size.keys);
   }
 }
 
@@ -88,11 +87,50 @@ void check_view(const ViewAddress& view, const Session& session) {
   const std::vector<StackShape> shapes = session.shapes();
   const Stack stack =
       find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
-  check_view(view, session.model, shapes,
-             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
+  check_view(view, session.model, shapes, session.size(stack));
   check_versus(view, session);
   if (!view.pair.empty() && !session.split)
     fail("view", "pair", view.pair, "none: one text was read, not a pair");
+}
+
+ViewAddress with_some_head(ViewAddress view) {
+  if (view.places.empty()) view.places = {{}};
+  return view;
+}
+
+ChosenHead head_for_view(const Session& session, Stack stack, const ViewAddress& view,
+                         std::optional<int> layer, std::optional<int> head,
+                         const std::function<std::vector<HeadScores>()>& scores) {
+  if (view.query && view.key)
+    return choose_head_of_edge(session, {{*view.query}}, {{*view.key}}, stack, layer, head);
+  if (view.query && view.to)
+    return choose_head_of_keys(session, {{*view.query}}, stack, layer, head);
+  if (layer && head) {
+    const ChosenHead named = choose_head(session, {}, stack, layer, head);
+    return view.query ? named : at_strongest_edge(session, named);
+  }
+  const std::vector<std::int64_t> row(view.query ? 1 : 0, view.query.value_or(0));
+  return choose_head(session, scores(), stack, layer, head, row);
+}
+
+ShownView shown(ViewAddress view, ChosenHead chosen) {
+  chosen.query = view.query;
+  chosen.key = view.key;
+  return {std::move(view), chosen.automatic ? std::optional(chosen) : std::nullopt};
+}
+
+ShownView with_chosen_head(const Session& session,
+                           const std::function<std::vector<HeadScores>()>& scores,
+                           ViewAddress view) {
+  if (!view.places.empty()) return {std::move(view)};
+  const ChosenHead chosen =
+      head_for_view(session, session.stacks.front().shape.stack, view, {}, {}, scores);
+  view.places = {{.layer = chosen.layer, .head = chosen.head}};
+  if (!view.query && !view.range) {
+    view.query = chosen.query;
+    view.key = chosen.key;
+  }
+  return shown(std::move(view), chosen);
 }
 
 }  // namespace heed

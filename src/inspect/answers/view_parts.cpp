@@ -6,6 +6,8 @@
 #include <charconv>
 
 #include "base/wording.h"
+#include "heed/error.h"
+#include "heed/look.h"
 #include "heed/tokenizer.h"
 
 namespace heed {
@@ -216,6 +218,25 @@ std::vector<ViewPart> make_parts() {
           text("x2", "a second text of 1 to 2000 characters", &View::second)};
 }
 
+// Browsers write some letters of an address as %3E; a space may be written as a plus sign.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = percent_byte(text, at);
+    plain += byte.value_or(text[at] == '+' ? ' ' : text[at]);
+    if (byte) at += 2;
+  }
+  return plain;
+}
+
+std::string with_single_blanks(std::string_view text) {
+  std::string single;
+  for (const char letter : text)
+    if (letter != ' ' || (!single.empty() && single.back() != ' ')) single += letter;
+  if (single.ends_with(' ')) single.pop_back();
+  return single;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits) {
@@ -224,6 +245,12 @@ std::optional<std::int64_t> address_number(std::string_view text, std::size_t di
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+std::optional<int> numbered(std::string_view text, char letter) {
+  if (text.empty() || text.front() != letter) return {};
+  const auto number = address_number(text.substr(1), kPlaceDigits);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 bool is_plain(char letter) {
@@ -243,6 +270,21 @@ std::optional<char> percent_byte(std::string_view text, std::size_t at) {
 std::span<const ViewPart> view_parts() {
   static const std::vector<ViewPart> parts = make_parts();
   return parts;
+}
+
+bool read_filter(ViewAddress& view, std::string_view text) {
+  try {
+    view.filter = with_single_blanks(parse_head_filter(decoded(text)).text);
+  } catch (const Error&) {
+    return false;
+  }
+  return !view.filter.empty();
+}
+
+std::string filter_text(const ViewAddress& view) {
+  std::string text = view.filter;
+  std::ranges::replace(text, ' ', '+');
+  return text;
 }
 
 }  // namespace heed

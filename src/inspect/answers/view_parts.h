@@ -35,6 +35,10 @@ bool is_plain(char letter);
 /// The byte that `%5B` at this place of the text stands for; empty if there is none.
 std::optional<char> percent_byte(std::string_view text, std::size_t at);
 
+/// The number after this letter, as in L2; empty for another text.
+std::optional<int> numbered(std::string_view text, char letter);
+/// "cross.L2.H4", or "H4": missing parts are those of the place before, if there is one.
+std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* before = nullptr);
 /// "a, b or c"
 template <typename Items, typename Name>
 std::string listed(const Items& items, Name name) {

@@ -6,7 +6,7 @@
 #include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/evidence/surprise.h"
+#include "inspect/evidence/read_out.h"
 #include "inspect/rows/words.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/texts.h"

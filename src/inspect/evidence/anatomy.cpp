@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/sequences.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/score_parts.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -12,17 +14,14 @@ namespace {
 constexpr std::int64_t kWidestForm = 128;
 
 std::vector<std::int64_t> window(std::int64_t begin, std::int64_t count) {
-  std::vector<std::int64_t> rows(
-      static_cast<std::size_t>(std::clamp<std::int64_t>(count - begin, 0, kAnatomyRows)));
-  std::iota(rows.begin(), rows.end(), begin);
-  return rows;
+  return ascending(std::clamp<std::int64_t>(count - begin, 0, kAnatomyRows), begin);
 }
 
 Numbers numbers_of(const Tensor& rows) {
   Numbers numbers;
-  for (std::int64_t row = 0; row < rows.dim(0); ++row) {
-    const float* from = rows.data<float>() + row * rows.dim(1);
-    numbers.emplace_back(from, from + rows.dim(1));
+  for (std::int64_t at = 0; at < rows.dim(0); ++at) {
+    const std::span<const float> row = matrix_row(rows, at);
+    numbers.emplace_back(row.begin(), row.end());
   }
   return numbers;
 }
@@ -103,7 +102,7 @@ Anatomy anatomy(const Session& session, const LoadedModel* model, const Place& p
     answer.v.emplace_back(rows.value(key).begin(), rows.value(key).end());
   }
   if (model == nullptr) return answer;
-  answer.turned = !turns_of(*model, place, layer.queries()).angles.empty();
+  answer.turned = !turns_of(model, session, place).angles.empty();
   read_model(session, *model, queries, keys, answer);
   return answer;
 }

@@ -9,8 +9,10 @@
 #include "heed/error.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/words.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/texts.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -23,10 +25,7 @@ void check(const Session& session, const BranchRequest& request) {
           .found = fmt::format("{} does not write", session.model),
           .expected = "a decoder or an encoder-decoder"});
   require_unedited("branch", session);
-  const std::int64_t length = std::ssize(session.tokens);
-  if (request.position < 0 || request.position >= length)
-    fail("branch", "position", request.position,
-         fmt::format("0 to {}, a token of the text", length - 1), ErrorCode::kNotFound);
+  check_token("branch", "position", request.position, std::ssize(session.tokens));
   if (request.word < 0 || request.word >= info.vocabulary)
     fail("branch", "token", request.word,
          fmt::format("0 to {}, a word of the model", info.vocabulary - 1), ErrorCode::kNotFound);
@@ -66,7 +65,7 @@ Branch::Branch(const Session& session, const LoadedModel& model, const BranchReq
   require_streams("branch", session);
   const Tensor logits =
       read_out(session.streams.back(), model, request.position, request.position + 1);
-  const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
+  const std::span<const float> row = matrix_row(logits, 0);
   first_ = token_of(request.word, row, distribution_of(row));
   if (request.most_tokens > 1)
     generation_ =

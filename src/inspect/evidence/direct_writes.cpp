@@ -4,9 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/sequences.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/evidence/read_out.h"
 #include "ops/matmul.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -60,7 +62,7 @@ class Piece {
     const auto row = static_cast<std::int64_t>(at);
     const Tensor state = Tensor::copy_of(sum_.total().view().slice(0, row, row + 1));
     const Tensor logits = parts_.words->apply(state, {});
-    return first_choice({logits.data<float>(), static_cast<std::size_t>(logits.element_count())});
+    return first_choice(matrix_row(logits, 0));
   }
 
   Tensor directions(const std::vector<double>& mean) const {
@@ -120,8 +122,7 @@ std::vector<DirectWrites> direct_writes(const Session& session, const LoadedMode
   const std::int64_t a_row = Writes::bytes_of_all(session) / count;
   const std::int64_t most = std::clamp<std::int64_t>(kKeptBytes / a_row, 1, count);
   for (std::int64_t begin = 0; begin < count; begin += most) {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(most, count - begin)));
-    std::iota(rows.begin(), rows.end(), begin);
+    auto rows = ascending(std::min(most, count - begin), begin);
     const Writes writes(session, model, {.tokens = rows, .source = std::vector<std::int64_t>()});
     Piece(session, parts, writes, std::move(rows)).add_to(heads, mean);
   }

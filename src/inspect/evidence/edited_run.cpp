@@ -9,9 +9,9 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/tokenizer.h"
-#include "inspect/session/pass.h"
+#include "inspect/rows/words.h"
 #include "inspect/session/places.h"
+#include "inspect/session/session_input.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {
@@ -30,8 +30,8 @@ class Checks {
 
   void edge(const RemovedEdge& edge) const {
     place(edge.place);
-    position("query", edge.query, std::ssize(session_.queries(edge.place.stack)));
-    position("key", edge.key, std::ssize(session_.keys(edge.place.stack)));
+    position("query", edge.query, session_.size(edge.place.stack).queries);
+    position("key", edge.key, session_.size(edge.place.stack).keys);
   }
 
   void token(const EditedToken& token) const {
@@ -65,9 +65,8 @@ class Checks {
   void steering(const Steering& edit) const {
     place(edit.place);
     number("by", edit.by);
-    if (edit.query >= 0)
-      position("query", edit.query, std::ssize(session_.queries(edit.place.stack)));
-    position("key", edit.key, std::ssize(session_.keys(edit.place.stack)));
+    if (edit.query >= 0) position("query", edit.query, session_.size(edit.place.stack).queries);
+    position("key", edit.key, session_.size(edit.place.stack).keys);
   }
 
   void masked(const MaskedHead& edit) const {
@@ -76,14 +75,13 @@ class Checks {
       edit.mask.rule()->check(
           {.batch = 1,
            .heads = find_stack(op_, session_.model, shapes_, edit.place.stack).heads,
-           .query_length = std::ssize(session_.queries(edit.place.stack)),
-           .key_length = std::ssize(session_.keys(edit.place.stack))});
+           .query_length = session_.size(edit.place.stack).queries,
+           .key_length = session_.size(edit.place.stack).keys});
   }
 
   void patched(const PatchedHead& edit) const {
     place(edit.place);
-    if (edit.query >= 0)
-      position("query", edit.query, std::ssize(session_.queries(edit.place.stack)));
+    if (edit.query >= 0) position("query", edit.query, session_.size(edit.place.stack).queries);
     other_run(edit.place, edit.from, /*of_keys=*/false);
   }
 
@@ -140,8 +138,7 @@ class Checks {
  private:
   void other_run(const Place& place, const OtherRun& run, bool of_keys) const {
     const LayerAttention& layer = run.session->at(place);
-    const std::int64_t queries = std::ssize(session_.queries(place.stack));
-    const std::int64_t keys = std::ssize(session_.keys(place.stack));
+    const auto [queries, keys] = session_.size(place.stack);
     const StackShape& own = find_stack(op_, session_.model, shapes_, place.stack);
     if (layer.queries() != queries || (of_keys && layer.keys() != keys))
       fail(op_, "run",
@@ -208,12 +205,10 @@ Session with_edits(const Session& session, const Edits& edits) {
   for (const TokenSwap& swap : edits.swap) {
     const bool source = swap.at.side == TokenSide::kKeyTokens;
     const bool from_source = source || !session.info.reads_source();
-    const Tokenizer* tokenizer = from_source ? session.source_tokenizer : session.tokenizer;
     SessionToken& token =
         (source ? edited.key_tokens : edited.tokens)[static_cast<std::size_t>(swap.at.position)];
     token.id = swap.id;
-    token.bytes =
-        tokenizer != nullptr ? tokenizer->token_bytes(swap.id) : fmt::format("#{}", swap.id);
+    token.bytes = word_of(from_source ? session.source_tokenizer : session.tokenizer, swap.id);
   }
   return edited;
 }

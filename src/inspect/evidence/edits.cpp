@@ -5,18 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/session.h"
 
 namespace heed {
 namespace {
-
-template <typename Edit>
-void sort_once(std::vector<Edit>& edits) {
-  std::ranges::sort(edits);
-  const auto again = std::ranges::unique(edits);
-  edits.erase(again.begin(), again.end());
-}
 
 // Edits of one place, which follow each other, become one.
 template <typename Edit, typename IsSame, typename Join>

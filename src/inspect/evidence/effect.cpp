@@ -1,13 +1,12 @@
 // The effect of a value: the write of one edge, and its direct path to the words.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "heed/tokenizer.h"
+#include "base/sequences.h"
 #include "inspect/evidence/origins.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {
@@ -34,8 +33,7 @@ void pass_inside(const BranchParts& branch, const Tensor& heads, Tensor& write) 
 
 std::vector<ChangedWord> extremes(const Session& session, std::span<const float> changes,
                                   std::int64_t top, bool raised) {
-  std::vector<TokenId> ids(changes.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  auto ids = ascending<TokenId>(std::ssize(changes));
   const auto kept = std::min(top, std::ssize(ids));
   std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
     const float x = changes[static_cast<std::size_t>(a)], y = changes[static_cast<std::size_t>(b)];
@@ -45,9 +43,7 @@ std::vector<ChangedWord> extremes(const Session& session, std::span<const float>
   std::vector<ChangedWord> words;
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
-    const Tokenizer* tokenizer = session.tokenizer;
-    words.push_back({id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
-                     changes[static_cast<std::size_t>(id)]});
+    words.push_back({id, word_of(session.tokenizer, id), changes[static_cast<std::size_t>(id)]});
   }
   return words;
 }

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/sequences.h"
+
 namespace heed {
-namespace {
 
 std::vector<std::int64_t> reached(const std::vector<double>& shares) {
   std::vector<std::int64_t> nodes;
@@ -14,16 +15,15 @@ std::vector<std::int64_t> reached(const std::vector<double>& shares) {
   return nodes;
 }
 
+namespace {
+
 // The nodes with separate columns: the largest shares, the position and the requested key.
 std::vector<bool> named_nodes(const std::vector<double>& shares, const FlowRequest& request) {
-  std::vector<std::int64_t> order(shares.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](auto a, auto b) {
-    return shares[static_cast<std::size_t>(a)] > shares[static_cast<std::size_t>(b)];
-  });
+  auto order = ascending<std::size_t>(std::ssize(shares));
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t node) { return shares[node]; });
   std::vector<bool> named(shares.size());
   for (std::int64_t at = 0; at < std::min(request.named, std::ssize(order)); ++at)
-    named[static_cast<std::size_t>(order[static_cast<std::size_t>(at)])] = true;
+    named[order[static_cast<std::size_t>(at)]] = true;
   named[static_cast<std::size_t>(request.position)] = true;
   if (request.key) named[static_cast<std::size_t>(*request.key)] = true;
   return named;
@@ -211,10 +211,6 @@ Flow begun(const FlowMoves& moves, const FlowRequest& request, const FlowLevels&
           .tokens = moves.steps().tokens,
           .source = moves.steps().source,
           .shares = levels.shares.back(),
-          .columns = {},
-          .layers = {},
-          .paths = {},
-          .way = {},
           .sum_error = sum_error_of(levels)};
 }
 

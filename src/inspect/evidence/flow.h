@@ -114,11 +114,12 @@ struct Flow {
   FlowRequest request;
   std::int64_t tokens = 0, source = 0;  // nodes
   std::vector<double> shares;           // of each node, at the tokens
-  std::vector<FlowColumn> columns;
-  std::vector<FlowLayer> layers;  // last layer first
-  std::vector<FlowPath> paths;    // largest first
-  double others = 0;              // the share of all other paths
-  std::vector<std::int64_t> way;  // the largest single way to `key`: one node per level, from above
+  std::vector<FlowColumn> columns = {};
+  std::vector<FlowLayer> layers = {};  // last layer first
+  std::vector<FlowPath> paths = {};    // largest first
+  double others = 0;                   // the share of all other paths
+  std::vector<std::int64_t> way =
+      {};  // the largest single way to `key`: one node per level, from above
   double way_share = 0;
   double sum_error = 0;  // largest deviation of a level's shares from sum 1
 };
@@ -142,6 +143,8 @@ struct FlowLevels {
   std::vector<std::vector<std::int64_t>> came_over;  // [steps][nodes]
   std::vector<double> best = {};                     // [nodes], that way's share at the tokens
 };
+/// The nodes with a share above 0.
+std::vector<std::int64_t> reached(const std::vector<double>& shares);
 FlowLevels flow_levels(FlowMoves& moves, std::int64_t position, const OnFlowWork& told = {});
 
 /// The `most` ways with the largest shares; counts hops, whatever layers they are made in.

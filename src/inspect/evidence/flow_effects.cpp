@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "base/sequences.h"
 #include "heed/mask.h"
 #include "inspect/evidence/read_out.h"
-#include "inspect/session/pass.h"
+#include "inspect/session/session_input.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -105,7 +106,8 @@ class Trials {
       hidden.probability = chance_of(outcome.word, row(logits)).probability;
       hidden.effect = std::log(hidden.probability) - std::log(outcome.probability);
     } else {
-      hidden.effect = change(state);
+      const auto width = static_cast<std::size_t>(state.element_count());
+      hidden.effect = change_of({state.data<float>(), width}, {state_.data<float>(), width});
       state_ = state.share();
     }
     return hidden;
@@ -130,18 +132,7 @@ class Trials {
   }
 
   std::span<const float> row(const Tensor& logits) const {
-    const std::int64_t at = logits.dim(0) == 1 ? 0 : request_.position;
-    return {logits.data<float>() + at * logits.dim(1), static_cast<std::size_t>(logits.dim(1))};
-  }
-
-  double change(const Tensor& before) const {
-    double moved = 0, length = 0;
-    for (std::int64_t c = 0; c < before.element_count(); ++c) {
-      const double was = before.data<float>()[c];
-      moved += std::pow(state_.data<float>()[c] - was, 2);
-      length += was * was;
-    }
-    return length == 0 ? 0 : std::sqrt(moved / length);
+    return matrix_row(logits, logits.dim(0) == 1 ? 0 : request_.position);
   }
 
   const LoadedModel& model_;
@@ -162,19 +153,16 @@ std::vector<Closed> closed_for(const Flow& flow, std::int64_t node) {
 }
 
 std::vector<std::int64_t> by_share(const Flow& flow) {
-  std::vector<std::int64_t> nodes;
-  for (std::int64_t node = 0; node < std::ssize(flow.shares); ++node)
-    if (node != flow.request.position && flow.shares[static_cast<std::size_t>(node)] > 0)
-      nodes.push_back(node);
-  std::ranges::stable_sort(nodes, [&](auto a, auto b) {
-    return flow.shares[static_cast<std::size_t>(a)] > flow.shares[static_cast<std::size_t>(b)];
+  std::vector<std::int64_t> nodes = reached(flow.shares);
+  std::erase(nodes, flow.request.position);
+  std::ranges::stable_sort(nodes, std::greater(), [&](std::int64_t node) {
+    return flow.shares[static_cast<std::size_t>(node)];
   });
   return nodes;
 }
 
 std::vector<double> ranks_of(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
+  auto order = ascending<std::size_t>(std::ssize(values));
   std::ranges::sort(order, {}, [&](std::size_t at) { return values[at]; });
   std::vector<double> ranks(values.size());
   for (std::size_t begin = 0; begin < order.size();) {
@@ -200,10 +188,7 @@ std::vector<TriedEdge> largest_edges(FlowMoves& moves, std::int64_t position, st
   std::vector<TriedEdge> edges;
   const auto larger = [](const TriedEdge& a, const TriedEdge& b) { return a.share > b.share; };
   for (std::size_t step = 0; step + 1 < levels.shares.size(); ++step) {
-    std::vector<std::int64_t> nodes;
-    for (std::size_t node = 0; node < levels.shares[step].size(); ++node)
-      if (levels.shares[step][node] > 0) nodes.push_back(static_cast<std::int64_t>(node));
-    moves.visit(step, nodes, [&](std::int64_t node, MoveRow row) {
+    moves.visit(step, reached(levels.shares[step]), [&](std::int64_t node, MoveRow row) {
       const double own = levels.shares[step][static_cast<std::size_t>(node)];
       for (std::size_t to = 0; to < row.size(); ++to) {
         const double share = own * static_cast<double>(row[to]);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sequences.h"
 #include "heed/error.h"
 #include "inspect/evidence/score_parts.h"
 #include "inspect/evidence/why.h"
@@ -56,9 +57,7 @@ std::vector<Vector> orthogonal(std::vector<Vector> columns, double squares, Canc
 // The text's tokens nearest to `at`.
 std::vector<std::int64_t> nearest(std::int64_t at, std::int64_t count) {
   const std::int64_t most = std::min(kPlaneNearest, count);
-  std::vector<std::int64_t> found(static_cast<std::size_t>(most));
-  std::iota(found.begin(), found.end(), std::clamp<std::int64_t>(at - most / 2, 0, count - most));
-  return found;
+  return ascending(most, std::clamp<std::int64_t>(at - most / 2, 0, count - most));
 }
 
 // `ranked` are the visible keys. Returns those nearest to `at`, the largest, and the requested one,
@@ -73,9 +72,7 @@ std::vector<Entry> shown_keys(const std::vector<Entry>& ranked, std::int64_t at,
   const auto asked =
       std::ranges::find_if(ranked, [&](const Entry& key) { return key.at == request.key; });
   if (asked != ranked.end()) shown.push_back(*asked);
-  std::ranges::sort(shown, {}, &Entry::at);
-  const auto repeated = std::ranges::unique(shown, {}, &Entry::at);
-  shown.erase(repeated.begin(), repeated.end());
+  sort_once(shown, &Entry::at);
   return shown;
 }
 
@@ -202,9 +199,7 @@ Geometry geometry(const Session& session, const LoadedModel* model, const Geomet
   const HeadRows rows(session.at(request.place), request.place.head);
   Geometry plane{.place = request.place, .query = request.query};
   read_tokens(session, request, plane);
-  const Turns turns =
-      model ? turns_of(*model, request.place, std::ssize(session.queries(request.place.stack)))
-            : Turns{};
+  const Turns turns = turns_of(model, session, request.place);
   plane.turned = !turns.angles.empty();
   std::vector<Vector> centred = products(rows, plane, turns, request.still, cancel);
   const auto in_view = static_cast<std::size_t>(request.query - plane.queries.front().query);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inspect/rows/words.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -36,8 +37,7 @@ std::vector<TokenId> answers_of(const Session& session, const LoadedModel& model
   if (!request.at) return {};
   const Tensor logits = read_out(session.streams.back(), model, *request.at, *request.at + 1);
   std::vector<TokenId> answers;
-  const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
-  for (const NextWord& word : likeliest(row, nullptr, request.answers).words)
+  for (const NextWord& word : likeliest(matrix_row(logits, 0), nullptr, request.answers).words)
     answers.push_back(word.id);
   return answers;
 }
@@ -46,12 +46,7 @@ std::vector<TokenId> answers_of(const Session& session, const LoadedModel& model
 LensLevel level_of(const Session& session, const LoadedModel& model, const StreamLevel& level,
                    const LensRequest& request, const Lens& lens,
                    const std::function<void()>& check) {
-  LensLevel answer{.kind = level.kind,
-                   .stack = level.stack,
-                   .layer = level.layer,
-                   .cells = {},
-                   .ranks = {},
-                   .chances = {}};
+  LensLevel answer{.kind = level.kind, .stack = level.stack, .layer = level.layer};
   const auto use = [&](std::int64_t position, std::span<const float> logits) {
     const auto came = word_that_came(session, position);
     if (came) ++answer.of;
@@ -79,7 +74,7 @@ LensLevel level_of(const Session& session, const LoadedModel& model, const Strea
 Lens lens(const Session& session, const LoadedModel& model, const LensRequest& request,
           const std::function<void()>& check) {
   require_streams("lens", session);
-  Lens lens{.begin = request.begin, .end = request.end, .levels = {}, .answers = {}};
+  Lens lens{.begin = request.begin, .end = request.end};
   const auto middle = [](const StreamLevel& level) { return level.kind == TapKind::kMiddle; };
   lens.has_blocks = std::ranges::any_of(session.streams, middle);
   lens.judged_all =

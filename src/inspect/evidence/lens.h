@@ -32,18 +32,18 @@ struct LensLevel {
   TapKind kind = TapKind::kResidual;
   Stack stack = Stack::kSelf;
   int layer = -1;  // -1: the embedding
-  std::vector<LensCell> cells;
-  std::int64_t right = 0;           // positions whose first choice is the actual word
-  std::int64_t of = 0;              // judged positions: all if that is quick, else the window's
-  std::vector<std::int64_t> ranks;  // of the answers
-  std::vector<double> chances;      // of the answers
+  std::vector<LensCell> cells = {};
+  std::int64_t right = 0;  // positions whose first choice is the actual word
+  std::int64_t of = 0;     // judged positions: all if that is quick, else the window's
+  std::vector<std::int64_t> ranks = {};  // of the answers
+  std::vector<double> chances = {};      // of the answers
 };
 
 struct Lens {
   std::int64_t begin = 0, end = 0;
-  std::vector<LensLevel> levels;  // from the embedding upward
-  std::vector<TokenId> answers;   // at `at`
-  bool has_blocks = false;        // the stream between attention and MLP is kept
+  std::vector<LensLevel> levels = {};  // from the embedding upward
+  std::vector<TokenId> answers = {};   // at `at`
+  bool has_blocks = false;             // the stream between attention and MLP is kept
   bool judged_all = false;
 };
 

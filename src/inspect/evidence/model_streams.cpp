@@ -45,6 +45,8 @@ Tensor difference(Tensor from, const Tensor& what) {
   return from;
 }
 
+}  // namespace
+
 void add_to_rows(Tensor& rows, const ConstView& shift) {
   if (!shift.given()) return;
   for (std::int64_t row = 0; row < rows.dim(0); ++row)
@@ -56,8 +58,6 @@ bool is_nothing(const Tensor& rows) {
   return std::all_of(rows.data<float>(), rows.data<float>() + rows.element_count(),
                      [](float value) { return value == 0; });
 }
-
-}  // namespace
 
 std::string name_of(const BranchParts& branch) {
   return fmt::format("{} {}", kind_of(branch), branch.layer);

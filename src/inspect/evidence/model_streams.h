@@ -56,7 +56,7 @@ class FrozenNorm {
   double weight(std::int64_t c) const;
 
   NormNumbers numbers_;
-  std::vector<double> mean_, scale_;
+  std::vector<double> scale_;
 };
 
 struct StreamPart {
@@ -105,6 +105,11 @@ class StreamSum {
 /// A head's write to the stream: its output [N, Dv] through its part of the output projection,
 /// without the shift.
 Tensor head_write(const Attention& attention, int head, const Tensor& rows);
+
+/// Adds a vector [C] to each of some rows [N, C], if it is given.
+void add_to_rows(Tensor& rows, const ConstView& shift);
+/// Whether all numbers are 0.
+bool is_nothing(const Tensor& rows);
 
 /// "attn 2", "cross 0", "MLP 1".
 std::string name_of(const BranchParts& branch);

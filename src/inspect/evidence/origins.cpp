@@ -1,10 +1,10 @@
 #include "inspect/evidence/origins.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "base/sequences.h"
 #include "nn/rope_scaling.h"
 #include "ops/elementwise.h"
 
@@ -59,10 +59,7 @@ Tensor projected(const Attention& attention, const Columns& columns, const Tenso
 Tensor shift_of(const Attention& attention, const Columns& columns, std::int64_t rows) {
   const ConstView bias = attention.parts().projections[columns.linear].bias();
   Tensor shift = Tensor::zeros({rows, columns.count}, DType::kF32);
-  if (!bias.given()) return shift;
-  for (std::int64_t row = 0; row < rows; ++row)
-    std::copy_n(bias.data<float>() + columns.first, columns.count,
-                shift.data<float>() + row * columns.count);
+  if (bias.given()) add_to_rows(shift, bias.slice(0, columns.first, columns.first + columns.count));
   return shift;
 }
 
@@ -80,14 +77,11 @@ std::vector<StreamPart> projected_parts(const Attention& attention, Side side, i
   const Columns own = columns_of(attention, side, head);
   const Columns columns = normed_columns(attention, side, head);
   Tensor shift = shift_of(attention, columns, rows);
-  const bool moves = std::any_of(shift.data<float>(), shift.data<float>() + shift.element_count(),
-                                 [](float value) { return value != 0; });
+  const bool moves = !is_nothing(shift);
   if (moves && stream.back().name != "shifts") parts.push_back({"shifts", shift.clone()});
   for (auto part = stream.rbegin(); part != stream.rend(); ++part) {
     Tensor of = projected(attention, columns, part->rows);
-    if (moves && part->name == "shifts")
-      for (std::int64_t i = 0; i < of.element_count(); ++i)
-        of.data<float>()[i] += shift.data<float>()[i];
+    if (moves && part->name == "shifts") add_to(of, shift);
     parts.push_back({part->name, std::move(of)});
   }
   std::ranges::reverse(parts);
@@ -130,9 +124,7 @@ KeyRows key_rows(const Session& session, const OriginsRequest& request) {
     if (keys.runner) keys.rows.push_back(*keys.runner);
   }
   keys.rows.push_back(request.key);
-  std::ranges::sort(keys.rows);
-  const auto again = std::ranges::unique(keys.rows);
-  keys.rows.erase(again.begin(), again.end());
+  sort_once(keys.rows);
   return keys;
 }
 
@@ -225,13 +217,14 @@ Tensor key_projection(const Attention& attention, int kv_head, const Tensor& x) 
   return projected(attention, columns_of(attention, Side::kKey, kv_head), x);
 }
 
-Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens) {
-  const ModelParts parts = model.model->parts();
+Turns turns_of(const LoadedModel* model, const Session& session, const Place& place) {
+  if (model == nullptr) return {};
+  const ModelParts parts = model->model->parts();
   const PlaceInStream at = find_place(parts, place);
   const auto& rotation = at.stream->branches[at.branch].attention->parts().rotation;
   if (!rotation || place.stack == Stack::kCross) return {};
   const RopeScaling& scaling = rotation->scaling();
-  return {.angles = rope_frequencies(scaling, tokens),
+  return {.angles = rope_frequencies(scaling, std::ssize(session.queries(place.stack))),
           .length = scaling.length,
           .pairs = scaling.pairs};
 }
@@ -255,8 +248,7 @@ Origins origins(const Session& session, const LoadedModel& model, const Writes& 
   const PlaceInStream at = find_place(parts, request.place);
   const Attention& attention = *at.stream->branches[at.branch].attention;
   const HeadRows rows(session.at(request.place), request.place.head);
-  const Turns turns =
-      turns_of(model, request.place, std::ssize(session.queries(request.place.stack)));
+  const Turns turns = turns_of(&model, session, request.place);
   const KeyRows keys = key_rows(session, request);
   const std::vector<std::int64_t> visible = rows.visible_keys(request.query);
   const auto of_query =

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "generate/forward.h"
 #include "heed/error.h"
+#include "inspect/rows/words.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
@@ -49,10 +52,17 @@ void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64
     check();
     const std::int64_t last = std::min(first + rows, end);
     const Tensor logits = read_out(level, model, first, last);
-    const std::int64_t width = logits.dim(1);
-    for (std::int64_t row = first; row < last; ++row)
-      use(row, {logits.data<float>() + (row - first) * width, static_cast<std::size_t>(width)});
+    for (std::int64_t row = first; row < last; ++row) use(row, matrix_row(logits, row - first));
   }
+}
+
+double change_of(std::span<const float> from, std::span<const float> to) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    difference += std::pow(static_cast<double>(to[i]) - from[i], 2);
+    size += std::pow(static_cast<double>(from[i]), 2);
+  }
+  return size > 0 ? std::sqrt(difference / size) : 0;
 }
 
 TokenId first_choice(std::span<const float> logits) {
@@ -67,6 +77,50 @@ WordChance chance_of(TokenId id, std::span<const float> logits) {
   for (std::size_t other = 0; other < logits.size(); ++other)
     if (logits[other] > logits[own] || (logits[other] == logits[own] && other < own)) ++chance.rank;
   return chance;
+}
+
+TokenId mask_token(const Session& session) {
+  const ModelInfo& info = session.info;
+  if (info.causal || info.reads_source() || !info.has_logits)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "mask",
+          .found = fmt::format("{} fills no masks", session.model),
+          .expected = "an encoder with words, as BERT"});
+  if (const std::optional<TokenId> mask = mask_token_of(session)) return *mask;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "mask",
+        .found = fmt::format("{} names no mask", session.model),
+        .expected = "[MASK] or <mask> in its tokenizer"});
+}
+
+Edits covered(const Session& session, std::int64_t position) {
+  return {.swap = {{.at = {TokenSide::kTokens, position}, .id = mask_token(session)}}};
+}
+
+namespace {
+
+// Tokens that are not text: an encoder's frame, and masks.
+bool is_sign(const Session& session, std::span<const std::int64_t> masks, std::int64_t at) {
+  return session.tokens[static_cast<std::size_t>(at)].text < 0 ||
+         std::ranges::binary_search(masks, at);
+}
+
+}  // namespace
+
+std::vector<TokenSurprise> surprises(const Session& session, const LoadedModel& model,
+                                     const std::function<void()>& check) {
+  require_streams("words", session);
+  const bool writes = session.info.writes();
+  const std::int64_t behind = writes ? 1 : 0;
+  const std::vector<std::int64_t> masks = mask_places(session);
+  std::vector<TokenSurprise> all;
+  visit_logits(session.streams.back(), model, 0, std::ssize(session.tokens) - behind, check,
+               [&](std::int64_t position, std::span<const float> logits) {
+                 if (!writes && is_sign(session, masks, position)) return;
+                 const TokenId id = *word_that_came(session, position);
+                 all.push_back({position + behind, chance_of(id, logits)});
+               });
+  return all;
 }
 
 }  // namespace heed

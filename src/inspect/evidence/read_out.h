@@ -1,4 +1,5 @@
-// Applies the model's vocabulary layer to a session's residual stream.
+// Applies the model's vocabulary layer to a session's residual stream: how likely each token was,
+// and what fills a mask in its place.
 #pragma once
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "heed/session.h"
 
@@ -29,6 +31,9 @@ using UseLogits = std::function<void(std::int64_t position, std::span<const floa
 void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64_t begin,
                   std::int64_t end, const std::function<void()>& check, const UseLogits& use);
 
+/// |to - from| / |from|; 0 if `from` is 0.
+double change_of(std::span<const float> from, std::span<const float> to);
+
 /// One word within a distribution.
 struct WordChance {
   double probability = 0;
@@ -39,5 +44,21 @@ WordChance chance_of(TokenId id, std::span<const float> logits);
 
 /// The likeliest word, ties to the lower id.
 TokenId first_choice(std::span<const float> logits);
+
+/// `[MASK]`, `<mask>`. kUnsupported if the session's model fills no masks or names none.
+TokenId mask_token(const Session& session);
+
+/// Replaces one token by the mask.
+Edits covered(const Session& session, std::int64_t position);
+
+struct TokenSurprise {
+  std::int64_t token = 0;  // index in the session
+  WordChance chance;       // its probability among the words possible there
+};
+
+/// For each token that the model could predict: those after the first if it generates; for an
+/// encoder all tokens of the texts, which it sees, except masks. Errors as in `lens`.
+std::vector<TokenSurprise> surprises(const Session& session, const LoadedModel& model,
+                                     const std::function<void()>& check);
 
 }  // namespace heed

@@ -7,19 +7,18 @@
 #include <numeric>
 #include <span>
 
+#include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/model.h"
 #include "heed/tokenizer.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/evidence/read_out.h"
+#include "inspect/rows/words.h"
+#include "tensor/rows.h"
 
 namespace heed {
 namespace {
-
-std::span<const float> row_of(const Tensor& output, std::int64_t row) {
-  const auto width = static_cast<std::size_t>(output.dim(1));
-  return {output.data<float>() + row * output.dim(1), width};
-}
 
 std::vector<double> probabilities(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
@@ -30,20 +29,10 @@ std::vector<double> probabilities(std::span<const float> logits) {
   return all;
 }
 
-double moved(std::span<const float> from, std::span<const float> to) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    difference += std::pow(static_cast<double>(to[i]) - from[i], 2);
-    size += std::pow(static_cast<double>(from[i]), 2);
-  }
-  return size > 0 ? std::sqrt(difference / size) : 0;
-}
-
 void read_words(const Session& session, std::span<const float> as_it_is,
                 std::span<const float> edited, std::int64_t top, Trial& trial) {
   const std::vector<double> before = probabilities(as_it_is), after = probabilities(edited);
-  std::vector<TokenId> ids(before.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  auto ids = ascending<TokenId>(std::ssize(before));
   const auto kept = std::min(top, std::ssize(ids));
   std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
     const double x = before[static_cast<std::size_t>(a)], y = before[static_cast<std::size_t>(b)];
@@ -54,10 +43,7 @@ void read_words(const Session& session, std::span<const float> as_it_is,
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
     const auto word = static_cast<std::size_t>(id);
-    const Tokenizer* tokenizer = session.tokenizer;
-    trial.words.push_back(
-        {id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
-         before[word], after[word]});
+    trial.words.push_back({id, word_of(session.tokenizer, id), before[word], after[word]});
     trial.rest_as_it_is -= before[word];
     trial.rest_edited -= after[word];
   }
@@ -70,10 +56,10 @@ std::int64_t most_changed(const Tensor& before, const Tensor& after) {
   std::int64_t found = 0;
   double most = -1;
   for (std::int64_t row = 0; row < before.dim(0); ++row) {
-    const std::vector<double> was = probabilities(row_of(before, row));
+    const std::vector<double> was = probabilities(matrix_row(before, row));
     const auto word = std::ranges::max_element(was) - was.begin();
     const auto at = static_cast<std::size_t>(word);
-    const double change = std::abs(probabilities(row_of(after, row))[at] - was[at]);
+    const double change = std::abs(probabilities(matrix_row(after, row))[at] - was[at]);
     if (change > most) most = change, found = row;
   }
   return found;
@@ -84,7 +70,7 @@ std::optional<double> text_moved(const LoadedModel& model, const Tensor& before,
                                  const Tensor& after) {
   try {
     const Pooling pooling = read_pooling(model.folder);
-    return moved(pooled(before.view(), pooling), pooled(after.view(), pooling));
+    return change_of(pooled(before.view(), pooling), pooled(after.view(), pooling));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return {};
@@ -108,9 +94,10 @@ Trial try_edits(const Session& session, const LoadedModel& model, const Edits& e
   const Tensor after = edited_output(session, edits, model, options);
   if (!position) position = most_changed(before, after);
   const std::int64_t row = last ? 0 : *position;
-  Trial trial{.position = *position, .moved = moved(row_of(before, row), row_of(after, row))};
+  Trial trial{.position = *position,
+              .moved = change_of(matrix_row(before, row), matrix_row(after, row))};
   if (session.info.has_logits)
-    read_words(session, row_of(before, row), row_of(after, row), top, trial);
+    read_words(session, matrix_row(before, row), matrix_row(after, row), top, trial);
   else if (!session.info.causal)
     trial.text_moved = text_moved(model, before, after);
   return trial;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <numeric>
 
@@ -121,8 +119,7 @@ Why why(const Session& session, const LoadedModel* model, const Place& place, st
   const double raw = total(terms);
   why.raw = by_dimension(terms, raw);
   compare(rows, terms, why);
-  const Turns turns =
-      model ? turns_of(*model, place, std::ssize(session.queries(place.stack))) : Turns{};
+  const Turns turns = turns_of(model, session, place);
   const double position = read_turns(rows, turns, raw, why);
   std::vector<Term> parts = {{"content", raw - position}};
   if (!turns.angles.empty()) parts.push_back({"position", position});

@@ -71,6 +71,6 @@ Why why(const Session& session, const LoadedModel* model, const Place& place, st
         std::int64_t key);
 
 /// The rotation of this attention's rows in a text of `tokens`; empty if there is none.
-Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens);
+Turns turns_of(const LoadedModel* model, const Session& session, const Place& place);
 
 }  // namespace heed

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "inspect/evidence/model_streams.h"
-#include "inspect/session/pass.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "base/philox.h"
 #include "base/wording.h"
@@ -16,25 +17,23 @@ namespace {
 
 constexpr std::int64_t kUsualPeriod = 64;
 
-// The weights of a row that the probe measures, summed over rows.
-struct Sums {
-  double previous = 0, next = 0, sink = 0, duplicate = 0, induction = 0;
+// The weights of a row that the probe measures, in a head's sums over rows.
+void add_weight(ProbedHead& sum, std::int64_t row, std::int64_t key, std::int64_t period,
+                double weight) {
+  if (key == row - 1) sum.previous += weight;
+  if (key == row + 1) sum.next += weight;
+  if (key == 0) sum.sink += weight;
+  if (key == row - period) sum.duplicate += weight;
+  if (key == row - period + 1) sum.induction += weight;
+}
 
-  void add(std::int64_t row, std::int64_t key, std::int64_t period, double weight) {
-    if (key == row - 1) previous += weight;
-    if (key == row + 1) next += weight;
-    if (key == 0) sink += weight;
-    if (key == row - period) duplicate += weight;
-    if (key == row - period + 1) induction += weight;
-  }
-  void add(const Sums& other) {
-    previous += other.previous;
-    next += other.next;
-    sink += other.sink;
-    duplicate += other.duplicate;
-    induction += other.induction;
-  }
-};
+constexpr double ProbedHead::* kMeasured[] = {&ProbedHead::previous, &ProbedHead::next,
+                                              &ProbedHead::sink, &ProbedHead::duplicate,
+                                              &ProbedHead::induction};
+
+void add_share(ProbedHead& sum, const ProbedHead& one, double share) {
+  for (const auto number : kMeasured) sum.*number += share * (one.*number);
+}
 
 class ProbeObserver final : public Observer {
  public:
@@ -48,26 +47,26 @@ class ProbeObserver final : public Observer {
     return std::make_unique<Block>();
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
-    Sums& sum = static_cast<Block&>(state).sum;
+    ProbedHead& sum = static_cast<Block&>(state).sum;
     for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
       const float* weights = tile.weights + (key - tile.key_begin) * kMaskRows;
       const std::uint64_t visible = tile.visible[key - tile.key_begin];
       for (std::int64_t row = std::max(rows.row_begin, period_); row < rows.row_end; ++row) {
         const std::int64_t lane = row - rows.row_begin;
-        if ((visible >> lane & 1U) != 0) sum.add(row, key, period_, weights[lane]);
+        if ((visible >> lane & 1U) != 0) add_weight(sum, row, key, period_, weights[lane]);
       }
     }
   }
   void merge(State& state, const ObservedRows& rows) override {
-    sums[static_cast<std::size_t>(rows.head)].add(static_cast<Block&>(state).sum);
+    add_share(sums[static_cast<std::size_t>(rows.head)], static_cast<Block&>(state).sum, 1);
   }
 
-  std::vector<Sums> sums;  // [H]
+  std::vector<ProbedHead> sums;  // [H]
   std::int64_t rows_counted = 0;
 
  private:
   struct Block final : State {
-    Sums sum;
+    ProbedHead sum;
   };
   std::int64_t period_;
 };
@@ -124,14 +123,6 @@ double loss_of(const Session& session, std::int64_t begin, std::int64_t end) {
       .mean;
 }
 
-void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
-  mean.previous += share * one.previous;
-  mean.next += share * one.next;
-  mean.sink += share * one.sink;
-  mean.duplicate += share * one.duplicate;
-  mean.induction += share * one.induction;
-}
-
 // For an encoder-decoder the sequence is the source, and nothing is generated.
 Session probed(const LoadedModel& model, const std::vector<TokenId>& ids) {
   const ModelInfo& info = model.model->info();
@@ -167,15 +158,13 @@ std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std:
   Observer* const observers[] = {&observer};
   observe(layer.args(), layer.attended(), observers);
   const auto rows = static_cast<double>(observer.rows_counted);
-  std::vector<ProbedHead> heads;
-  for (const Sums& sum : observer.sums)
-    heads.push_back({.layer = index,
-                     .head = static_cast<int>(heads.size()),
-                     .previous = sum.previous / rows,
-                     .next = sum.next / (rows - 1),
-                     .sink = sum.sink / rows,
-                     .duplicate = sum.duplicate / rows,
-                     .induction = sum.induction / rows});
+  std::vector<ProbedHead> heads = std::move(observer.sums);
+  for (ProbedHead& head : heads) {
+    head.layer = index;
+    head.head = static_cast<int>(&head - heads.data());
+    for (const auto number : kMeasured)
+      head.*number /= number == &ProbedHead::next ? rows - 1 : rows;
+  }
   return heads;
 }
 

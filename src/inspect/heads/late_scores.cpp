@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -43,8 +42,9 @@ std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cance
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Score& score = all_scores()[i];
     if (score.info.from != from) continue;
-    if (score.late != nullptr) values[i] = score.late(*this, place);
-    if (score.rows != nullptr) values[i] = mean(score.rows(*this, place));
+    if (score.rows != nullptr) values[i] = mean((this->*score.rows)(place));
+    if (score.late == nullptr) continue;
+    if (const ProbedHead* head = probed(place)) values[i] = head->*score.late;
   }
   keep(place, values);
   return values;
@@ -68,7 +68,7 @@ LateRows LateScores::rows(std::size_t score, const Place& place, Cancel& cancel)
   const auto lock = lock_unless(cancel, guard_);
   const std::function<bool()> asked = [&] { return cancel.asked(); };
   const AskScope ask(asked);
-  return all_scores()[score].rows(*this, place);
+  return (this->*all_scores()[score].rows)(place);
 }
 
 const ProbedHead* LateScores::probed(const Place& place) {
@@ -106,34 +106,6 @@ const LateRows& LateScores::direct(const Place& place) {
     direct_ = std::move(rows);
   }
   return (*direct_)[key_of(place)];
-}
-
-namespace {
-
-double of_probe(LateScores& late, const Place& place, double ProbedHead::* value) {
-  const ProbedHead* head = late.probed(place);
-  return head != nullptr ? head->*value : std::numeric_limits<double>::quiet_NaN();
-}
-
-}  // namespace
-
-// The text's loss without a head: the increase when the head outputs 0.
-const LateRows& ablation_rows(LateScores& late, const Place& place) {
-  return late.losses_without(place);
-}
-
-// Direct logit attribution (Elhage et al. 2021): what a head's output at a position adds to the
-// logit of the actual word, through the following norms, held fixed.
-const LateRows& direct_rows(LateScores& late, const Place& place) { return late.direct(place); }
-
-// A head's behaviour on repeated random tokens, where only the repetition shows where to look
-// (Olsson et al. 2022).
-double probe_induction_score(LateScores& late, const Place& place) {
-  return of_probe(late, place, &ProbedHead::induction);
-}
-
-double probe_duplicate_score(LateScores& late, const Place& place) {
-  return of_probe(late, place, &ProbedHead::duplicate);
 }
 
 }  // namespace heed

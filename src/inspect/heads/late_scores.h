@@ -36,11 +36,16 @@ class LateScores {
   const LoadedModel* model() const { return model_; }
 
   // Inputs of the scores, read while `values` holds the lock.
-  const ProbedHead* probed(const Place& place);
+  /// The text's loss without a head: the increase when the head outputs 0.
   const LateRows& losses_without(const Place& place);
+  /// Direct logit attribution (Elhage et al. 2021): what a head's output at a position adds to the
+  /// logit of the actual word, through the following norms, held fixed.
   const LateRows& direct(const Place& place);
 
  private:
+  /// A head's behaviour on repeated random tokens, where only the repetition shows where to look
+  /// (Olsson et al. 2022).
+  const ProbedHead* probed(const Place& place);
   void keep(const Place& place, const std::vector<double>& values);
 
   const Session& session_;

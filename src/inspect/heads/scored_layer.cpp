@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/sequences.h"
 #include "heed/look.h"
+#include "inspect/rows/lines.h"
 #include "inspect/session/session_input.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
@@ -30,8 +33,8 @@ std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
   const auto bytes = [&](std::int32_t at) -> const std::string& {
     return tokens[static_cast<std::size_t>(at)].bytes;
   };
-  std::vector<std::int32_t> sorted(tokens.size()), kinds(tokens.size());
-  std::iota(sorted.begin(), sorted.end(), 0);
+  std::vector<std::int32_t> sorted = ascending<std::int32_t>(std::ssize(tokens));
+  std::vector<std::int32_t> kinds(tokens.size());
   std::ranges::stable_sort(sorted, {}, bytes);
   for (std::size_t i = 0; i < sorted.size(); ++i)  // first, the place of the first of each kind
     kinds[static_cast<std::size_t>(sorted[i])] =
@@ -44,6 +47,14 @@ std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
     kinds[at] = first == at ? count++ : kinds[first];
   }
   return kinds;
+}
+
+double sum_of(std::span<const float> weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+double mean_of(double sum, std::int64_t count) {
+  return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
 }  // namespace
@@ -92,6 +103,39 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
     scored.words.push_back(word);
   }
   return scored;
+}
+
+PairShares pair_shares(const LayerAttention& layer, int head, std::int64_t split) {
+  PairShares sums;
+  visit_lines(layer, {.head = head, .hidden = 0}, [&](const RowView& row) {
+    const bool of_a = row.query < split;
+    const auto second = static_cast<std::size_t>(split);
+    (of_a ? sums.a_to_a : sums.b_to_a) += sum_of(row.weights.first(second));
+    (of_a ? sums.a_to_b : sums.b_to_b) += sum_of(row.weights.subspan(second));
+    sums.to_first += static_cast<double>(row.weights[0]);
+  });
+  const std::int64_t of_b = layer.queries() - split;
+  return {.a_to_a = mean_of(sums.a_to_a, split),
+          .a_to_b = mean_of(sums.a_to_b, split),
+          .b_to_a = mean_of(sums.b_to_a, of_b),
+          .b_to_b = mean_of(sums.b_to_b, of_b),
+          .to_first = mean_of(sums.to_first, layer.queries())};
+}
+
+SourceOrder source_order(const LayerAttention& layer, int head) {
+  SourceOrder sums;
+  visit_lines(layer, {.head = head, .hidden = 0}, [&](const RowView& row) {
+    const auto query = static_cast<std::size_t>(row.query);
+    if (query < row.weights.size()) sums.in_order += static_cast<double>(row.weights[query]);
+    sums.peak += static_cast<double>(std::ranges::max(row.weights));
+  });
+  return {.in_order = mean_of(sums.in_order, std::min(layer.queries(), layer.keys())),
+          .peak = mean_of(sums.peak, layer.queries())};
+}
+
+void score_sides(HeadScores& head, const LayerAttention& layer, std::optional<std::int64_t> split) {
+  if (split) head.shares = pair_shares(layer, head.place.head, *split);
+  if (head.place.stack == Stack::kCross) head.order = source_order(layer, head.place.head);
 }
 
 }  // namespace heed

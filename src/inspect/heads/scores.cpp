@@ -8,6 +8,8 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
+#include "inspect/choice.h"
+#include "inspect/heads/late_scores.h"
 #include "inspect/heads/scored_layer.h"
 
 namespace heed {
@@ -16,7 +18,7 @@ namespace {
 using enum ScoreUnit;
 using enum ScoreFrom;
 
-// A new score is one line here, and a file like distance_score.cpp.
+// A new score is one line here, and a file like coverage_score.cpp.
 constexpr std::array kScores = {
     Score{{.name = "previous",
            .short_name = "prev",
@@ -157,21 +159,21 @@ constexpr std::array kScores = {
                    .title = "on the probe",
                    .threshold = 0.2,
                    .from = kProbe},
-          .late = probe_induction_score},
+          .late = &ProbedHead::induction},
     Score{.info = {.name = "probe_duplicate",
                    .short_name = "p dup",
                    .about = "mean weight on the same token, on random tokens twice",
                    .title = "on the probe",
                    .threshold = 0.2,
                    .from = kProbe},
-          .late = probe_duplicate_score},
+          .late = &ProbedHead::duplicate},
     Score{.info = {.name = "without",
                    .short_name = "without",
                    .about = "increase in loss when the head is ablated, nats per token",
                    .title = "increase in loss, nats",
                    .unit = kNats,
                    .from = kRun},
-          .rows = ablation_rows,
+          .rows = &LateScores::losses_without,
           .is_of_next = true,
           .more_is_worse = true},
     Score{.info = {.name = "direct",
@@ -181,7 +183,7 @@ constexpr std::array kScores = {
                    .title = "logit of the next token",
                    .unit = kNats,
                    .from = kRun},
-          .rows = direct_rows}};
+          .rows = &LateScores::direct}};
 
 constexpr auto kInfos = [] {
   std::array<ScoreInfo, kScores.size()> infos;
@@ -290,13 +292,16 @@ std::vector<HeadScores> score_heads(const Session& session, Stack stack, int lay
   return scores;
 }
 
-std::vector<HeadScores> score_heads(const Session& session) {
+std::vector<HeadScores> score_heads(const Session& session) { return score_heads(session, {}); }
+
+std::vector<HeadScores> score_heads(const Session& session, const std::function<void()>& scored) {
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
-    for (int layer = 0; layer < std::ssize(stack.layers); ++layer)
-      if (session.keeps(stack.shape, layer))
-        std::ranges::move(score_heads(session, stack.shape.stack, layer),
-                          std::back_inserter(scores));
+    for (int layer = 0; layer < std::ssize(stack.layers); ++layer) {
+      if (!session.keeps(stack.shape, layer)) continue;
+      std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
+      if (scored) scored();
+    }
   return scores;
 }
 

@@ -44,11 +44,10 @@ struct Score {
   /// share a sweep's observer.
   ScoreObserverPointer (*make)(const ScoredLayer& layer) = nullptr;
   int which = 0;
-  /// For a score that needs passes of the model; NaN if it is undefined. Null: computed by a sweep,
-  /// or the mean of `rows`.
-  double (*late)(LateScores& late, const Place& place) = nullptr;
-  /// The same by position; empty if there is none.
-  const LateRows& (*rows)(LateScores& late, const Place& place) = nullptr;
+  /// For a score of the probe. Null: computed by a sweep, or the mean of `rows`.
+  double ProbedHead::* late = nullptr;
+  /// For a score that needs passes of the model, by position; empty if there is none.
+  const LateRows& (LateScores::*rows)(const Place& place) = nullptr;
   bool is_of_next = false;     // if the model generates, rows are about the next words
   bool more_is_worse = false;  // its largest rows are the ones to inspect
 };
@@ -70,10 +69,6 @@ ScoreObserverPointer same_word_score(const ScoredLayer& layer);
 ScoreObserverPointer value_scores(const ScoredLayer& layer);
 ScoreObserverPointer coverage_score(const ScoredLayer& layer);
 ScoreObserverPointer image_scores(const ScoredLayer& layer);
-double probe_induction_score(LateScores& late, const Place& place);
-double probe_duplicate_score(LateScores& late, const Place& place);
-const LateRows& ablation_rows(LateScores& late, const Place& place);
-const LateRows& direct_rows(LateScores& late, const Place& place);
 
 /// The observers of all scores of a text, for a sweep by the caller of `observe`.
 class ScoreSweep {

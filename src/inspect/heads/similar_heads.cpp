@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/sequences.h"
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "inspect/session/places.h"
@@ -15,29 +16,15 @@ namespace {
 
 constexpr std::int64_t kQueriesAtOnce = 64;
 
-struct Sizes {
-  Sizes(const Session& session, Stack stack)
-      : queries(std::ssize(session.queries(stack))), keys(std::ssize(session.keys(stack))) {}
-
-  std::int64_t queries;
-  std::int64_t keys;
-};
-
 // Dense rows of the example, concatenated.
 struct ExampleRows {
   std::vector<std::int64_t> queries;
   std::vector<float> weights;
 };
 
-void check_token(const char* name, std::int64_t token, std::int64_t count) {
-  if (token < 0 || token >= count)
-    fail("pattern", name, token, fmt::format("0 to {}, a token of the text", count - 1),
-         ErrorCode::kNotFound);
-}
-
-void check_row(const PatternRow& row, const Sizes& sizes) {
-  check_token("query", row.query, sizes.queries);
-  for (const std::int64_t key : row.keys) check_token("key", key, sizes.keys);
+void check_row(const PatternRow& row, const MatrixSize& sizes) {
+  check_token("pattern", "query", row.query, sizes.queries);
+  for (const std::int64_t key : row.keys) check_token("pattern", "key", key, sizes.keys);
   if (row.keys.empty()) fail("pattern", "keys", "an empty list", "the keys of a row");
   if (!row.weights.empty() && row.weights.size() != row.keys.size())
     fail("pattern", "weights", fmt::format("{} numbers", row.weights.size()),
@@ -53,9 +40,7 @@ void check_row(const PatternRow& row, const Sizes& sizes) {
 std::vector<float> rows_of(const LayerAttention& layer, std::span<const int> heads,
                            std::span<const std::int64_t> queries) {
   std::vector<std::int64_t> rising(queries.begin(), queries.end());
-  std::ranges::sort(rising);
-  const auto repeated = std::ranges::unique(rising);
-  rising.erase(repeated.begin(), repeated.end());
+  sort_once(rising);
   SelectionObserver rows(
       Selection{.heads = std::vector<std::int64_t>(heads.begin(), heads.end()), .rows = rising});
   Observer* const observers[] = {&rows};
@@ -85,7 +70,7 @@ std::vector<float> dense(const PatternRow& row, std::int64_t keys) {
 }
 
 // The queries of the example's rows.
-std::vector<std::int64_t> queries_of(const PatternExample& example, const Sizes& sizes) {
+std::vector<std::int64_t> queries_of(const PatternExample& example, const MatrixSize& sizes) {
   std::vector<std::int64_t> queries;
   for (const PatternRow& row : example.rows) queries.push_back(row.query);
   if (!example.rows.empty()) return queries;
@@ -123,9 +108,8 @@ double overlap(std::span<const float> a, const float* b) {
 // Adds each head's overlaps with these rows.
 void add_overlaps(const LayerAttention& layer, const ExampleRows& example,
                   std::span<SimilarHead> heads) {
-  std::vector<int> numbers(heads.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
-  const std::vector<float> rows = rows_of(layer, numbers, example.queries);
+  const std::vector<float> rows =
+      rows_of(layer, ascending<int>(std::ssize(heads)), example.queries);
   const std::size_t size = example.weights.size();
   for (std::size_t head = 0; head < heads.size(); ++head)
     heads[head].overlap +=
@@ -135,7 +119,7 @@ void add_overlaps(const LayerAttention& layer, const ExampleRows& example,
 }  // namespace
 
 void check_example(const Session& session, Stack stack, const PatternExample& example) {
-  const Sizes sizes(session, stack);
+  const MatrixSize sizes = session.size(stack);
   const int given =
       (example.head ? 1 : 0) + (example.back ? 1 : 0) + (example.rows.empty() ? 0 : 1);
   if (given != 1)
@@ -153,7 +137,7 @@ void check_example(const Session& session, Stack stack, const PatternExample& ex
 std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
                                        const PatternExample& example, Cancel& cancel) {
   check_example(session, stack, example);
-  const Sizes sizes(session, stack);
+  const MatrixSize sizes = session.size(stack);
   const SessionStack& attentions = session.at(stack);
   const auto count = static_cast<std::size_t>(attentions.shape.heads);
   std::vector<SimilarHead> heads;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "inspect/map/atlas.h"
 #include "inspect/map/recent_cache.h"
 #include "inspect/map/sweeper.h"
 #include "inspect/map/tiles.h"

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
-#include <numeric>
 #include <span>
 #include <vector>
 
+#include "base/sequences.h"
 #include "inspect/choice.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
@@ -29,9 +28,7 @@ std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   const std::int64_t chosen = answer.chosen.query.value_or(length);
   if (chosen < begin) begin = std::max<std::int64_t>(0, chosen - request.rows / 2);
   answer.hidden_rows = length - request.rows;
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(request.rows));
-  std::iota(rows.begin(), rows.end(), begin);
-  return rows;
+  return ascending(request.rows, begin);
 }
 
 // Empty for tokens, and between two texts.
@@ -57,18 +54,6 @@ void fill_rows(const Session& session, const LayerAttention& layer, const LookRe
     for (const LookKey& key : row.attends) given += double{key.weight};
     row.sink = std::max(0.0, 1 - given);
   }
-}
-
-std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
-  if (!request.scores.empty()) return request.scores;
-  std::vector<HeadScores> scores;
-  for (const SessionStack& stack : session.stacks)
-    for (int layer = 0; layer < std::ssize(stack.layers); ++layer) {
-      if (!session.keeps(stack.shape, layer)) continue;
-      std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
-      if (request.layer_scored) request.layer_scored();
-    }
-  return scores;
 }
 
 }  // namespace
@@ -264,18 +249,19 @@ ChosenHead chosen_head(const Session& session, const LookRequest& request,
 }  // namespace
 
 Look look(const Session& session, const LookRequest& request) {
-  Look answer{.model = session.model,
-              .built_in = session.built_in,
-              .info = session.info,
-              .tokens = {},
-              .key_tokens = {},
-              .split = session.split,
-              .chosen = {},
-              .rows = {},
-              .columns = {},
-              .cells = {},
-              .heads = scored_heads(session, request),
-              .next = {}};
+  Look answer{
+      .model = session.model,
+      .built_in = session.built_in,
+      .info = session.info,
+      .tokens = {},
+      .key_tokens = {},
+      .split = session.split,
+      .chosen = {},
+      .rows = {},
+      .columns = {},
+      .cells = {},
+      .heads = request.scores.empty() ? score_heads(session, request.layer_scored) : request.scores,
+      .next = {}};
   answer.filled = filled_masks(session, request.next);
   answer.chosen = chosen_head(session, request, answer.heads);
   if (answer.chosen.stack != Stack::kEncoder) answer.next = next_words(session, request.next);

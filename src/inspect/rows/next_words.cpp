@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
+#include "base/sequences.h"
 #include "heed/error.h"
 #include "inspect/rows/words.h"
+#include "tensor/rows.h"
 #include "text/added_token.h"
 
 namespace heed {
@@ -20,8 +21,7 @@ NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, s
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
-  std::vector<TokenId> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  auto ids = ascending<TokenId>(std::ssize(logits));
   const std::int64_t kept = std::min(top, std::ssize(logits));
   const auto logit_of = [&](TokenId id) { return logits[static_cast<std::size_t>(id)]; };
   std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
@@ -39,9 +39,7 @@ NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, s
 
 NextWords next_words(const Session& session, std::int64_t top) {
   if (!session.logits.given() || !session.info.writes()) return {};
-  const std::int64_t vocabulary = session.logits.dim(1);
-  const float* logits = session.logits.data<float>() + (session.logits.dim(0) - 1) * vocabulary;
-  return likeliest({logits, static_cast<std::size_t>(vocabulary)}, session.tokenizer, top);
+  return likeliest(matrix_row(session.logits, session.logits.dim(0) - 1), session.tokenizer, top);
 }
 
 std::optional<TokenId> mask_token_of(const Session& session) {
@@ -63,12 +61,8 @@ std::vector<std::int64_t> mask_places(const Session& session) {
 std::vector<FilledMask> filled_masks(const Session& session, std::int64_t top) {
   std::vector<FilledMask> filled;
   if (!session.logits.given() || session.logits.dim(0) != std::ssize(session.tokens)) return filled;
-  const auto vocabulary = static_cast<std::size_t>(session.logits.dim(1));
-  for (const std::int64_t at : mask_places(session)) {
-    const float* const logits =
-        session.logits.data<float>() + static_cast<std::size_t>(at) * vocabulary;
-    filled.push_back({at, likeliest({logits, vocabulary}, session.tokenizer, top)});
-  }
+  for (const std::int64_t at : mask_places(session))
+    filled.push_back({at, likeliest(matrix_row(session.logits, at), session.tokenizer, top)});
   return filled;
 }
 

@@ -119,6 +119,10 @@ struct VisibleKeys {
 /// Empty if the keys that a query sees have gaps.
 std::optional<VisibleKeys> visible_keys(const LayerAttention& layer, int head);
 
+/// The codes of the whole matrix in one tile, which a page would need seconds to pool for a long
+/// text.
+std::string whole_tile(const LiveSession& session, const Place& place);
+
 inline constexpr std::int64_t kRowBytes = 10, kEntryBytes = 4;  // before base64
 
 /// Numbers as stored in a file: little-endian, in base64.

@@ -9,7 +9,6 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/saved/held.h"
-#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -27,11 +26,6 @@ Stack words_stack(const Session& session) {
   for (const SessionStack& stack : session.stacks)
     if (stack.shape.stack != Stack::kEncoder) return stack.shape.stack;
   return session.stacks.front().shape.stack;
-}
-
-std::string base64_of(const std::vector<float>& numbers) {
-  return encode_base64(
-      {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
 
 std::string branch_lines(const LiveSession& live, std::int64_t position, TokenId word) {
@@ -71,6 +65,15 @@ void hold_lens(const LiveSession& live, Stack stack, std::int64_t position, Answ
   held[fmt::format("{}/lens", stack_name(stack))] = to_json(answer_lens(live, stack, lens, kNever));
 }
 
+// An encoder's predictions with this token masked.
+void hold_masked(const LiveSession& live, Stack stack, std::int64_t position, Answers& held) {
+  const std::string_view name = stack_name(stack);
+  held[fmt::format("{}/next?position={}&top={}&mask=1", name, position, kShownWords)] =
+      to_json(answer_words_at(live, stack, position, kShownWords, true));
+  held[fmt::format("{}/logits?position={}&mask=1", name, position)] =
+      packed(word_logits(live, position, true));
+}
+
 Answers words_answers(const LiveSession& live, const ViewAddress& view) {
   Answers held;
   const Session& session = live.session();
@@ -82,25 +85,13 @@ Answers words_answers(const LiveSession& live, const ViewAddress& view) {
   const std::string at = fmt::format("?position={}", position);
   held[name + "/words"] = to_json(answer_words(live, stack, kNever));
   held[fmt::format("{}/next{}&top={}", name, at, kShownWords)] = to_json(next);
-  held[name + "/logits" + at] = base64_of(word_logits(live, position, false));
+  held[name + "/logits" + at] = packed(word_logits(live, position, false));
   hold_branches(live, name, position, next, held);
   hold_lens(live, stack, position, held);
   if (session.info.reads_source())
     held[name + "/beams?beams=4"] = to_json(answer_beams(live, 4, 64, kNever));
+  if (!session.info.writes()) hold_masked(live, stack, position, held);
   return held;
-}
-
-// The encoder's predictions with this token masked.
-void hold_masked(const LiveSession& live, const ViewAddress& view, Answers& held) {
-  const Session& session = live.session();
-  const Stack stack = words_stack(session);
-  const std::int64_t last = std::ssize(session.tokens) - 1;
-  const std::int64_t position = std::min(view.query.value_or(last), last);
-  const std::string name(stack_name(stack));
-  held[fmt::format("{}/next?position={}&top={}&mask=1", name, position, kShownWords)] =
-      to_json(answer_words_at(live, stack, position, kShownWords, true));
-  held[fmt::format("{}/logits?position={}&mask=1", name, position)] =
-      base64_of(word_logits(live, position, true));
 }
 
 Answers flow_answers(const LiveSession& live, const ViewAddress& view) {
@@ -288,10 +279,7 @@ Answers held_answers(LiveSession& session, const ViewAddress& view) {
   if (view.view == "why") return why_answers(session, view);
   if (view.view == "anatomy") return anatomy_answers(session, view);
   if (view.view != "words" || session.session().streams.empty()) return {};
-  Answers held = words_answers(session, view);
-  const ModelInfo& info = session.session().info;
-  if (!info.writes()) hold_masked(session, view, held);
-  return held;
+  return words_answers(session, view);
 }
 
 }  // namespace heed

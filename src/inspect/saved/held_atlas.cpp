@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "inspect/map/atlas.h"
+#include "inspect/map/tiles.h"
 #include "inspect/saved/held.h"
 #include "text/pipeline/base64.h"
 
@@ -23,14 +23,6 @@ struct Budget {
   }
 };
 
-std::string thumb(const LiveSession& session, const Place& place, const AtlasCut& cut) {
-  Cancel never;
-  const LayerAttention& layer = session.layer(place);
-  const CellsRequest whole = tile_cells({.session = session.id, .place = place}, layer.size());
-  return thumbnail(encode_cells(matrix_cells(layer, whole, never), /*bytes=*/true), layer.size(),
-                   cut);
-}
-
 HeldAtlasAnswer atlas_of(const LiveSession& session, const HeldStackAnswer& held, Budget& budget) {
   const StackShape& shape = session.session().at(held.stack).shape;
   const MatrixSize size = session.size(held.stack);
@@ -42,8 +34,9 @@ HeldAtlasAnswer atlas_of(const LiveSession& session, const HeldStackAnswer& held
     const std::vector<int>& own = held.layers[static_cast<std::size_t>(layer)];
     for (int head = 0; head < shape.heads; ++head) {
       if (std::ranges::find(own, head) != own.end() || !budget.take(size, cut)) continue;
-      atlas.heads.emplace(std::to_string(layer * shape.heads + head),
-                          encode_base64(thumb(session, {held.stack, layer, head}, cut)));
+      atlas.heads.emplace(
+          std::to_string(layer * shape.heads + head),
+          encode_base64(thumbnail(whole_tile(session, {held.stack, layer, head}), size, cut)));
     }
   }
   return atlas;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "attention/api/checked.h"
+#include "base/sequences.h"
 #include "inspect/map/tiles.h"
 #include "inspect/saved/held.h"
 #include "inspect/session/visible_keys.h"
@@ -49,14 +49,6 @@ std::string packed_lse(const LayerAttention& layer, int head) {
   return packed(lse);
 }
 
-// The whole matrix in one tile, which a page would need seconds to pool for a long text.
-std::string overview(const LiveSession& session, const Place& place) {
-  Cancel never;
-  const LayerAttention& layer = session.layer(place);
-  const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
-  return encode_base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
-}
-
 // Only its statistics.
 HeldHeadAnswer held_head(const LiveSession& session, const Place& place) {
   const LayerHeads scored = session.heads(place.stack, place.layer);
@@ -74,7 +66,7 @@ void hold_scored(const LiveSession& session, const Place& place, int group, Held
   head.scale = resolved_scale(layer.args()).at(static_cast<std::size_t>(place.head));
   head.q = packed_head(layer.q, place.head);
   head.lse = packed_lse(layer, place.head);
-  if (layer.size().longer() > kTile) head.overview = overview(session, place);
+  if (layer.size().longer() > kTile) head.overview = encode_base64(whole_tile(session, place));
   held.keys.emplace(std::to_string(group), packed_head(layer.k, group));
   held.heads.push_back(std::move(head));
 }
@@ -137,8 +129,7 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
 
 // The size of one layer, before base64.
 std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size_t index) {
-  const std::int64_t queries = std::ssize(session.queries(stack.stack));
-  const std::int64_t keys = std::ssize(session.keys(stack.stack));
+  const auto [queries, keys] = session.size(stack.stack);
   const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
   if (!session.keeps(stack, static_cast<int>(index))) return 0;
   if (!layers.empty() && !scored_runs(layers.at(index)))
@@ -147,12 +138,6 @@ std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size
   // A shape does not know it where the session is of arrays.
   const std::int64_t dim = !layers.empty() ? layers[index].q.dim(3) : stack.head_dim;
   return stack.heads * (queries * (4 * dim + 12) + keys * 4) + stack.kv_heads * keys * 4 * dim;
-}
-
-std::vector<int> all_heads(const StackShape& stack) {
-  std::vector<int> all(static_cast<std::size_t>(stack.heads));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 std::vector<int>& layer_of(std::vector<HeldStackAnswer>& held, const Place& place) {
@@ -209,7 +194,7 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
     for (int layer = 0; layer < shape.layers; ++layer) {
       const auto index = static_cast<std::size_t>(layer);
       all_bytes += bytes_of(session, shape, index);
-      if (session.keeps(shape, layer)) held.back().layers[index] = all_heads(shape);
+      if (session.keeps(shape, layer)) held.back().layers[index] = ascending<int>(shape.heads);
     }
   }
   if (all_bytes <= bytes) return held;
@@ -223,8 +208,15 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   const Place first = place_of(view.places.front(), shapes);
   const StackShape& shape = session.at(first.stack).shape;
   if (bytes_of(session, shape, static_cast<std::size_t>(first.layer)) <= bytes)
-    layer_of(held, first) = all_heads(shape);
+    layer_of(held, first) = ascending<int>(shape.heads);
   return held;
+}
+
+std::string whole_tile(const LiveSession& session, const Place& place) {
+  Cancel never;
+  const LayerAttention& layer = session.layer(place);
+  const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
+  return encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true);
 }
 
 std::optional<VisibleKeys> visible_keys(const LayerAttention& layer, int head) {

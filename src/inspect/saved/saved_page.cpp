@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/replaced.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "inspect/answers/answer_writer.h"
@@ -150,18 +151,7 @@ SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t byt
 
 }  // namespace
 
-std::string script_safe(std::string_view json) {
-  std::string safe;
-  safe.reserve(json.size());
-  for (const char letter : json) {
-    if (letter == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += letter;
-    }
-  }
-  return safe;
-}
+std::string script_safe(std::string_view json) { return replaced(json, {{'<', "\\u003c"}}); }
 
 std::optional<Edits> compared_edits(const ViewAddress& view) {
   const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);

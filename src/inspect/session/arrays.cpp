@@ -119,8 +119,7 @@ void check_layers(const Session& session) {
       if (!layer.is_kept()) continue;
       const auto index = static_cast<std::size_t>(&layer - stack.layers.data());
       const std::string place = place_of(stack.shape.stack, index);
-      const std::int64_t queries = std::ssize(session.queries(stack.shape.stack));
-      const std::int64_t keys = std::ssize(session.keys(stack.shape.stack));
+      const auto [queries, keys] = session.size(stack.shape.stack);
       if (layer.queries() != queries)
         refuse(place, "q", number_of(layer.queries(), "query", "queries"),
                fmt::format("{}, one per token", queries));

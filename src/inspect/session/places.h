@@ -21,6 +21,10 @@ void check_layer(std::string_view op, std::string_view model, const StackShape& 
 void check_head(std::string_view op, std::string_view model, const StackShape& shape,
                 std::int64_t head);
 
+/// Throws kNotFound unless `token` is one of `count`; `name` says which token it is.
+void check_token(std::string_view op, std::string_view name, std::int64_t token,
+                 std::int64_t count);
+
 /// Reads "8-12" or "0,8-12". Throws kInvalidArgument for `keep_layers`.
 std::vector<int> read_layers(std::string_view text);
 /// "0, 8 to 12".

@@ -10,7 +10,6 @@
 #include "heed/generate.h"
 #include "heed/tokenizer.h"
 #include "inspect/session/carried.h"
-#include "inspect/session/pass.h"
 #include "inspect/session/places.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"

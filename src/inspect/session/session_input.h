@@ -1,6 +1,8 @@
-// The input of a session: texts or ids, and edits.
+// The input of a session: texts or ids, and edits. A pass over its tokens, with a tap on the
+// activations.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -49,5 +51,15 @@ std::string model_identity(const LoadedModel& model);
 
 /// Returns 16 hexadecimal digits: a hash of the model and of the input.
 std::string session_name(std::string_view model_identity, const SessionInput& input);
+
+struct PassOptions {
+  Tap* tap = nullptr;
+  bool all_positions = false;  // logits of every position instead of the last one
+  const std::atomic<bool>* stopped = nullptr;
+};
+
+/// Returns logits [T or 1, V]; for a model without a word head, the last states [T, C]. Keeps
+/// nothing else.
+Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options);
 
 }  // namespace heed

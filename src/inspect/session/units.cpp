@@ -92,17 +92,8 @@ std::optional<Unit> unit_of(std::string_view name) {
 
 const std::vector<std::int64_t>& TokenUnits::of(Unit unit) const {
   static const std::vector<std::int64_t> kNone;
-  switch (unit) {
-    case Unit::kCharacter:
-      return characters;
-    case Unit::kWord:
-      return words;
-    case Unit::kSentence:
-      return sentences;
-    case Unit::kToken:
-      break;
-  }
-  return kNone;
+  const std::vector<std::int64_t>* const units[] = {&kNone, &characters, &words, &sentences};
+  return *units[static_cast<std::size_t>(unit)];
 }
 
 TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* tokenizer) {
