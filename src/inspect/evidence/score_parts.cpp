@@ -84,12 +84,8 @@ double HeadRows::bias(std::int64_t i, std::int64_t j) const {
 double HeadRows::alibi(std::int64_t i, std::int64_t j) const {
   const ConstView& slopes = layer_.scores.alibi;
   if (!slopes.given()) return 0;
-  const Extents& extents = layer_.extents;
-  const std::int64_t key_offset = extents.key_offset.empty() ? 0 : extents.key_offset[0];
-  const std::int64_t q_offset = extents.q_offset.empty()
-                                    ? layer_.keys() - layer_.queries() + key_offset
-                                    : extents.q_offset[0];
-  const std::int64_t distance = std::abs(i + q_offset - j - key_offset);
+  const MaskPlace place = place_of(layer_, head_);
+  const std::int64_t distance = std::abs(i + place.q_offset - j - place.key_offset);
   return -number(slopes.select(0, head_)) * static_cast<double>(distance);
 }
 

@@ -18,7 +18,13 @@ MatrixSize existing(const LayerAttention& layer) {
           first_or(extents.key_length, layer.keys() - begin)};
 }
 
-// The positions of query 0 and key 0, by the operator's rule (attention.h).
+std::uint64_t lowest(std::int64_t count) {
+  return count >= 64 ? ~std::uint64_t{0}
+                     : (std::uint64_t{1} << std::max<std::int64_t>(count, 0)) - 1;
+}
+
+}  // namespace
+
 MaskPlace place_of(const LayerAttention& layer, int head) {
   const Extents& extents = layer.extents;
   const MatrixSize there = existing(layer);
@@ -26,13 +32,6 @@ MaskPlace place_of(const LayerAttention& layer, int head) {
   const std::int64_t q_offset = first_or(extents.q_offset, there.keys - there.queries + key_offset);
   return {.head = head, .q_offset = q_offset, .key_offset = key_offset};
 }
-
-std::uint64_t lowest(std::int64_t count) {
-  return count >= 64 ? ~std::uint64_t{0}
-                     : (std::uint64_t{1} << std::max<std::int64_t>(count, 0)) - 1;
-}
-
-}  // namespace
 
 void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
                   std::uint64_t* by_key) {

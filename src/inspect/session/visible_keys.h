@@ -7,6 +7,9 @@
 
 namespace heed {
 
+/// The positions of query 0 and key 0, by the operator's rule (attention.h).
+MaskPlace place_of(const LayerAttention& layer, int head);
+
 /// Bit i of by_key[j] says whether query tile.row_begin + i sees key tile.key_begin + j; a tile has
 /// at most 64 rows.
 void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
