@@ -15,18 +15,16 @@ namespace heed {
 namespace {
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
-      gpt2_family(),     llama_family(),      encoder_family(),
-      seq2seq_family(),  gemma2_family(),     t5_family(),
-      gpt_neox_family(), gptj_family(),       gpt_neo_family(),
-      opt_family(),      phi_family(),        phi3_family(),
-      gemma_family(),    gemma3_family(),     gemma3_with_pictures_family(),
-      olmo_family(),     olmo2_family(),      cohere_family(),
-      stablelm_family(), starcoder2_family(), smollm3_family(),
-      glm_family(),      granite_family(),    nemotron_family(),
-      helium_family(),   bloom_family(),      falcon_family(),
-      mixtral_family(),  qwen_moe_family(),   olmoe_family(),
-      gpt_oss_family(),  lesson_family()};
+  static const std::vector<Family> all = [] {
+    std::vector<Family> known = {gpt2_family(),    llama_family(),  encoder_family(),
+                                 seq2seq_family(), gemma2_family(), t5_family()};
+    for (const auto& some :
+         {gpt_neox_families(), gpt_neo_families(), phi_families(), gemma_families(),
+          olmo_families(), std::vector{cohere_family()}, kin_of_llama_families(), falcon_families(),
+          mixtral_families(), std::vector{lesson_family()}})
+      known.insert(known.end(), some.begin(), some.end());
+    return known;
+  }();
   return all;
 }
 
