@@ -175,12 +175,14 @@ class Encoder : public Model {
     const TrunkLayer* const shared = index < trunk.layers.size() ? &trunk.layers[index] : nullptr;
     AttentionParts attention = shared != nullptr ? shared->attention.branch().parts()
                                                  : attention_parts(own, trunk, rotations);
-    MlpParts mlp = shared != nullptr ? shared->mlp->branch().mlp().parts() : mlp_parts(own);
+    MlpParts mlp =
+        shared != nullptr && shared->mlp ? shared->mlp->branch().mlp().parts() : mlp_parts(own);
     Norms of_attention;
     if (own.attention_norm)
       of_attention =
           shared != nullptr ? shared->attention.norms() : norms(own, shape_.names.attention_norm);
-    Norms of_mlp = shared != nullptr ? shared->mlp->norms() : norms(own, shape_.names.mlp_norm);
+    Norms of_mlp =
+        shared != nullptr && shared->mlp ? shared->mlp->norms() : norms(own, shape_.names.mlp_norm);
     const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // site 0 is the embedding's
     attention.dropout = {.rate = shape_.dropout, .site = site};
     mlp.dropout = {.rate = shape_.dropout, .site = site + 1};

@@ -46,7 +46,7 @@ Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const 
   const Shown show{run, stack};
   Tensor x = show(TapKind::kEmbedding, embedded(batch, run));  // [B, T, C]
   for (const TrunkLayer& layer : layers) {
-    if (parallel) {
+    if (parallel && layer.mlp) {
       x = layer.mlp->beside(x, layer.attention.forward(x.share(), run), run);
       continue;
     }
@@ -60,15 +60,16 @@ Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const 
 void Trunk::backward(const Tensor& dstates, const Batch& batch, Run& run, Gradients& gradients,
                      const Source& source, Tensor* dsource) const {
   Tensor dx = last_norm ? last_norm->backward(dstates, run, gradients) : dstates.share();
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    if (parallel) {
-      Tensor beside = layer->mlp->beside_backward(dx, run, gradients);
-      dx = add(std::move(beside), layer->attention.backward(dx, run, gradients));
+  for (auto at = layers.rbegin(); at != layers.rend(); ++at) {
+    const TrunkLayer& layer = *at;
+    if (parallel && layer.mlp) {
+      Tensor beside = layer.mlp->beside_backward(dx, run, gradients);
+      dx = add(std::move(beside), layer.attention.backward(dx, run, gradients));
       continue;
     }
-    if (layer->mlp) dx = layer->mlp->backward(dx, run, gradients);
-    if (layer->cross) dx = layer->cross->backward(dx, run, gradients, source, *dsource);
-    dx = layer->attention.backward(dx, run, gradients);
+    if (const auto& mlp = layer.mlp) dx = mlp->backward(dx, run, gradients);
+    if (const auto& cross = layer.cross) dx = cross->backward(dx, run, gradients, source, *dsource);
+    dx = layer.attention.backward(dx, run, gradients);
   }
   if (projection) dx = projection->backward(dx, run, gradients);
   dx = dropout.backward(dx, run);
