@@ -13,25 +13,16 @@
 namespace heed {
 namespace {
 
-// Scores of tokens, some of which are removed.
-class NextScores {
- public:
-  explicit NextScores(std::span<double> scores) : scores_(scores) {}
+void forbid(std::span<double> scores, const auto& ids) {
+  for (const auto id : ids)
+    if (static_cast<std::size_t>(id) < scores.size())
+      scores[static_cast<std::size_t>(id)] = -HUGE_VAL;
+}
 
-  void forbid(const auto& ids) {
-    for (const auto id : ids)
-      if (static_cast<std::size_t>(id) < scores_.size())
-        scores_[static_cast<std::size_t>(id)] = -HUGE_VAL;
-  }
-
-  void force(std::span<const TokenId> ids) {
-    std::ranges::fill(scores_, -HUGE_VAL);
-    for (const TokenId id : ids) scores_[static_cast<std::size_t>(id)] = 0;
-  }
-
- private:
-  std::span<double> scores_;
-};
+void force(std::span<double> scores, std::span<const TokenId> ids) {
+  std::ranges::fill(scores, -HUGE_VAL);
+  for (const TokenId id : ids) scores[static_cast<std::size_t>(id)] = 0;
+}
 
 // Checks that a forced token may be generated.
 void check_forced(const ModelInfo& info, const char* name, std::span<const TokenId> ids,
@@ -108,17 +99,16 @@ bool has_rules(const ModelInfo& info, const TokenRules& rules) {
 void apply_rules(const ModelInfo& info, const GenerateArgs& args, std::span<const TokenId> ids,
                  std::size_t written, std::span<double> scores) {
   const TokenRules& rules = args.rules;
-  NextScores of(scores);
-  of.forbid(repeated_next(ids, rules.no_repeat_ngram));
-  of.forbid(never_next(info, ids));
+  forbid(scores, repeated_next(ids, rules.no_repeat_ngram));
+  forbid(scores, never_next(info, ids));
   if (static_cast<std::int64_t>(written) < rules.least_tokens ||
       std::ssize(ids) < rules.least_length)
-    of.forbid(info.end_tokens);
-  if (rules.forced_first && ids.size() == 1) of.force({{*rules.forced_first}});
+    forbid(scores, info.end_tokens);
+  if (rules.forced_first && ids.size() == 1) force(scores, {{*rules.forced_first}});
   if (!rules.forced_last.empty() && static_cast<std::int64_t>(written) + 1 == args.most_tokens)
-    of.force(rules.forced_last);
-  of.forbid(rules.suppressed);
-  if (is_first(rules, ids.size(), written)) of.forbid(rules.suppressed_first);
+    force(scores, rules.forced_last);
+  forbid(scores, rules.suppressed);
+  if (is_first(rules, ids.size(), written)) forbid(scores, rules.suppressed_first);
 }
 
 namespace {

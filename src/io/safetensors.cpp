@@ -27,9 +27,6 @@ struct Safetensors::Impl {
 };
 
 Safetensors::Safetensors(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-Safetensors::Safetensors(Safetensors&&) noexcept = default;
-Safetensors& Safetensors::operator=(Safetensors&&) noexcept = default;
-Safetensors::~Safetensors() = default;
 
 Safetensors Safetensors::open(const std::filesystem::path& path) {
   return Safetensors(std::make_shared<const Impl>(path));

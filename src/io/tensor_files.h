@@ -62,9 +62,6 @@ class TensorFile {
 class Safetensors final : public TensorFile {
  public:
   static Safetensors open(const std::filesystem::path& path);
-  Safetensors(Safetensors&&) noexcept;
-  Safetensors& operator=(Safetensors&&) noexcept;
-  ~Safetensors() override;
 
   const std::filesystem::path& path() const override;
   std::vector<std::string> names() const override;

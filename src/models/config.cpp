@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
+
+#include "base/wording.h"
 
 namespace heed {
 
@@ -243,12 +246,10 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
 }  // namespace
 
 Activation Config::activation_of(const char* key, std::string_view wanted) const {
-  std::string known;
-  for (const auto& [name, activation] : kActivations) {
+  for (const auto& [name, activation] : kActivations)
     if (name == wanted) return activation;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
+  refuse(key, fmt::format("'{}'", wanted),
+         "one of: " + joined(kActivations | std::views::keys, ", "), ErrorCode::kUnsupported);
 }
 
 std::string_view activation_name(Activation activation) {

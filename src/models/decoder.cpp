@@ -8,13 +8,7 @@
 #include <utility>
 
 #include "heed/generate.h"
-#include "models/parts.h"
-#include "models/text_pass.h"
-#include "nn/attention.h"
-#include "nn/embedding.h"
-#include "nn/experts.h"
-#include "nn/residual.h"
-#include "nn/rotation.h"
+#include "models/trunk.h"
 
 namespace heed {
 namespace {
@@ -49,9 +43,21 @@ std::vector<double> alibi_slopes(std::int64_t heads) {
 }  // namespace
 
 ModelInfo DecoderShape::info() const {
-  ModelInfo info = decoder_info(family, title, *this);
-  info.has_logits = has_words || tied;
-  return info;
+  return {.family = family,
+          .title = title,
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .width = width,
+          .head_dim = head_dim,
+          .vocabulary = vocabulary,
+          .positions = positions,
+          .first_token = bos,
+          .end_tokens = eos,
+          .bad_words = bad_words,
+          .causal = causal,
+          .has_logits = has_words || tied || states_are_logits,
+          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
 }
 
 namespace {
@@ -60,23 +66,7 @@ class Decoder : public Model {
  public:
   /// Weights are not initialised.
   explicit Decoder(DecoderShape shape)
-      : shape_(std::move(shape)),
-        info_(shape_.info()),
-        tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width_of_words()),
-        embedding_norm_(norm("", shape_.names.embedding_norm)),
-        project_in_(projection(shape_.names.project_in, shape_.word_width, shape_.width)),
-        project_out_(projection(shape_.names.project_out, shape_.width, shape_.word_width)),
-        dropout_{.rate = shape_.embedding_dropout, .site = 0},
-        norm_(norm("", shape_.names.last_norm)),
-        head_(make_head()) {
-    if (is_given(shape_.names.positions))
-      positions_.emplace(shape_.names.positions, shape_.positions + shape_.first_position,
-                         shape_.width);
-    std::vector<std::shared_ptr<const Rotation>> rotations;
-    for (const RopeScaling& scaling : shape_.rotations)
-      rotations.push_back(std::make_shared<const Rotation>(scaling));
-    for (int layer = 0; layer < shape_.layers; ++layer)
-      blocks_.push_back(make_block(layer, rotations));
+      : shape_(std::move(shape)), info_(shape_.info()), trunk_(make_trunk()), head_(make_head()) {
     if (shape_.experts.stacked || shape_.head_norms == HeadNorms::kStacked)
       for (Parameter* parameter : parameters())
         parameter->stacked = stacked_name(parameter->name).has_value();
@@ -85,17 +75,17 @@ class Decoder : public Model {
   const ModelInfo& info() const override { return info_; }
   Tensor forward(const Batch& batch, Run& run) const override {
     const Tensor last = states(batch, run);
-    Tensor shown = head_ ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
-                   : project_out_ ? project_out_->forward(last, run)
-                                  : last.share();  // [B, T, C]
+    Tensor shown = info_.has_logits
+                       ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                       : for_head(last, run);                             // [B, T, C]
     if (run.cache != nullptr)
       run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
     return shown;
   }
 
   Tensor read_out(const Tensor& stream, Run& run) const override {
-    if (!head_) return Model::read_out(stream, run);  // throws
-    return logits(norm_ ? norm_->forward(stream, run) : stream.share(), run);
+    if (!info_.has_logits) return Model::read_out(stream, run);  // throws
+    return logits(trunk_.normed(stream, run), run);
   }
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override {
@@ -105,78 +95,34 @@ class Decoder : public Model {
       dlast = softcap_backward(run.saved->take(), shape_.logit_cap, dlogits);
     if (shape_.logit_scale != 1) dlast = scaled(dlast.clone(), shape_.logit_scale);
     if (head_) dlast = head_->backward(dlast, run, gradients);
-    if (project_out_) dlast = project_out_->backward(dlast, run, gradients);
+    if (const auto& own = trunk_.head_projection) dlast = own->backward(dlast, run, gradients);
     states_backward(dlast, batch, run, gradients);
   }
 
   Tensor states(const Batch& batch, Run& run) const override {
     check_pass(info_, batch, run);
-    check_dropout(info_, shape_.unserved_dropout_key, shape_.unserved_dropout, run);
-    const Shown show{run};
-    Tensor x = tokens_.forward(batch.ids);
-    if (project_in_) x = project_in_->forward(x, run);
-    if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
-    if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
-    if (embedding_norm_) x = embedding_norm_->forward(x, run);
-    x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
-    for (const auto& [attention, mlp] : blocks_) {
-      if (shape_.parallel)
-        x = mlp.beside(x, attention.forward(x.share(), run), run);
-      else
-        x = mlp.forward(attention.forward(std::move(x), run), run);
-    }
-    return show(TapKind::kFinal, norm_ ? norm_->forward(x, run) : std::move(x));
+    check_dropout(info_, shape_.unserved, run);
+    return trunk_.forward(batch, run);
   }
-
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                        Gradients& gradients) const override {
     check_saved(info_, run);
-    Tensor dx = norm_ ? norm_->backward(dstates, run, gradients) : dstates.share();
-    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-      const auto& [attention, mlp] = *block;
-      if (shape_.parallel) {
-        Tensor beside = mlp.beside_backward(dx, run, gradients);
-        dx = add(std::move(beside), attention.backward(dx, run, gradients));
-      } else {
-        dx = attention.backward(mlp.backward(dx, run, gradients), run, gradients);
-      }
-    }
-    dx = dropout_.backward(dx, run);
-    if (embedding_norm_) dx = embedding_norm_->backward(dx, run, gradients);
-    if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
-    if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
-    if (project_in_) dx = project_in_->backward(dx, run, gradients);
-    tokens_.backward(batch.ids, dx, gradients);
+    trunk_.backward(dstates, batch, run, gradients);
   }
 
   std::vector<Parameter*> parameters() override {
     std::vector<Parameter*> all;
-    tokens_.collect(all);
-    if (positions_) positions_->collect(all);
-    if (embedding_norm_) embedding_norm_->collect(all);
-    for (std::optional<Linear>* part : {&project_in_, &project_out_})
-      if (*part) (*part)->collect(all);
-    for (Block& block : blocks_) {
-      block.attention.collect(all);
-      block.mlp.collect(all);
-    }
-    if (norm_) norm_->collect(all);
+    trunk_.collect(all);
     if (head_ && !shape_.tied) head_->collect(all);
     return all;
   }
 
-  Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
+  Parameter* position_table() override { return trunk_.position_table(); }
   // Words that pass a projection are no parts of the stream.
   ModelParts parts() const override {
-    if (project_in_) return Model::parts();  // throws
-    StreamParts stream{.words = &tokens_,
-                       .word_scale = shape_.embedding_scale,
-                       .positions = positions_ ? &*positions_ : nullptr,
-                       .first_position = shape_.first_position,
-                       .branches = block_branches(blocks_)};
-    if (embedding_norm_) stream.embedded = embedding_norm_->numbers();
-    if (norm_) stream.last = norm_->numbers();
-    return {.streams = {std::move(stream)},
+    const bool has_stream = shape_.residual || trunk_.layers.empty();
+    if (trunk_.word_projection || !has_stream) return Model::parts();  // throws
+    return {.streams = {trunk_.parts()},
             .words = head_ ? &*head_ : nullptr,
             .words_scale = shape_.logit_scale,
             .logit_cap = shape_.logit_cap};
@@ -204,11 +150,28 @@ class Decoder : public Model {
   }
 
  private:
-  struct Block {
-    Residual<Attention> attention;
-    Residual<FeedForward> mlp;
-  };
-  Block make_block(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
+  Trunk make_trunk() const {
+    const DecoderNames& names = shape_.names;
+    const std::int64_t C = shape_.width;
+    Trunk trunk{.words = Embedding(names.tokens, shape_.vocabulary, shape_.width_of_words()),
+                .word_projection = projection(names.project_in, shape_.word_width, C),
+                .word_scale = shape_.embedding_scale,
+                .rows = {.count = shape_.positions, .first = shape_.first_position},
+                .embedding_norm = norm("", names.embedding_norm),
+                .dropout = {.rate = shape_.embedding_dropout, .site = 0},
+                .head_projection = projection(names.project_out, C, shape_.word_width),
+                .parallel = shape_.parallel,
+                .last_norm = norm("", names.last_norm)};
+    if (is_given(names.positions))
+      trunk.positions.emplace(names.positions, shape_.positions + shape_.first_position, C);
+    const auto rotations = rotations_of(shape_.rotations);
+    for (int layer = 0; layer < shape_.layers; ++layer)
+      trunk.layers.push_back(make_layer(layer, rotations));
+    return trunk;
+  }
+
+  TrunkLayer make_layer(int layer,
+                        std::span<const std::shared_ptr<const Rotation>> rotations) const {
     const DecoderNames& names = shape_.names;
     const std::string block = block_name(shape_, layer);
     Norms of_attention{.before = norm(block, names.attention_norm),
@@ -219,9 +182,12 @@ class Decoder : public Model {
       for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
     if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
       of_mlp.before = of_attention.before->shared();
-    return {{std::move(of_attention), make_attention(layer, rotations),
-             attention_names(Stack::kSelf, layer)},
-            {std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer)}};
+    TrunkLayer made{.attention = {std::move(of_attention), make_attention(layer, rotations),
+                                  attention_names(Stack::kSelf, layer), shape_.residual}};
+    if (shape_.inner > 0)
+      made.mlp.emplace(std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer),
+                       shape_.residual);
+    return made;
   }
 
   Attention make_attention(int layer,
@@ -344,7 +310,7 @@ class Decoder : public Model {
     return {name, {.in = in, .out = out, .layout = shape_.layout, .bias = bias}};
   }
   std::optional<Linear> make_head() const {
-    if (shape_.tied) return Linear(tokens_.table(), WeightLayout::kOutIn);
+    if (shape_.tied) return Linear(trunk_.words.table(), WeightLayout::kOutIn);
     if (!shape_.has_words) return {};
     return Linear(shape_.names.head, {.in = shape_.width_of_words(),
                                       .out = shape_.vocabulary,
@@ -356,14 +322,13 @@ class Decoder : public Model {
     if (!is_given(name)) return {};
     return linear(name, in, out, /*bias=*/false);
   }
-  Tensor position_ids(const Batch& batch, const Run& run) const {
-    return positions_of(batch.ids, run,
-                        {.count = shape_.positions, .first = shape_.first_position});
+  // The states, as wide as words.
+  Tensor for_head(const Tensor& last, Run& run) const {
+    return trunk_.head_projection ? trunk_.head_projection->forward(last, run) : last.share();
   }
   Tensor logits(const Tensor& last, Run& run) const {
-    if (!head_) return {};  // both callers have checked
-    Tensor logits =
-        logits_of(*head_, project_out_ ? project_out_->forward(last, run) : last.share(), run);
+    if (!head_) return wanted_rows(last.share(), run);
+    Tensor logits = logits_of(*head_, for_head(last, run), run);
     if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
     if (shape_.logit_cap == 0) return logits;
     logits = softcapped(std::move(logits), shape_.logit_cap);
@@ -373,17 +338,15 @@ class Decoder : public Model {
 
   DecoderShape shape_;
   ModelInfo info_;
-  Embedding tokens_;
-  std::optional<Embedding> positions_;
-  std::optional<Norm> embedding_norm_;
-  std::optional<Linear> project_in_, project_out_;
-  DropoutLayer dropout_;
-  std::vector<Block> blocks_;
-  std::optional<Norm> norm_;
-  std::optional<Linear> head_;  // none: the model has no vocabulary
+  Trunk trunk_;
+  std::optional<Linear> head_;  // none: the model has no vocabulary, or the states are the logits
 };
 
 }  // namespace
+
+std::unique_ptr<Model> empty_decoder(DecoderShape shape) {
+  return std::make_unique<Decoder>(std::move(shape));
+}
 
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {
   auto model = std::make_unique<Decoder>(std::move(shape));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "models/family.h"
 #include "models/rope_config.h"
 #include "models/stored_weights.h"
+#include "models/text_pass.h"
 #include "models/training_config.h"
 #include "nn/norm.h"
 #include "nn/rope_scaling.h"
@@ -86,7 +88,8 @@ enum class HeadNorms : std::uint8_t { kShared, kOwn, kStacked };
 struct DecoderShape {
   std::string family, title;
   DecoderNames names = {};
-  std::int64_t layers = 0, heads = 0, kv_heads = 0, width = 0, head_dim = 0, inner = 0;
+  std::int64_t layers = 0, heads = 0, kv_heads = 0, width = 0, head_dim = 0;
+  std::int64_t inner = 0;  // of an MLP; 0: layers have none
   std::int64_t vocabulary = 0, positions = 0;
   std::int64_t word_width = 0;  // of the table of words, where it is projected; 0: `width`
 
@@ -110,12 +113,14 @@ struct DecoderShape {
   bool norms_behind = false;  // x = norm(x + branch(x)), as in the original Transformer
   bool parallel = false;      // attention and MLP both read the block's input, through one norm if
                               // the MLP's has no name (Wang & Komatsuzaki 2021)
+  bool residual = true;       // branches are added to the stream, or replace it
   double branch_scale = 1;    // factor of what attention and MLP add to the stream
   double logit_scale = 1, logit_cap = 0;  // cap 0: no cap
   bool causal = true;
-  bool tied = false;       // the head is the embedding table
-  bool has_words = true;   // false: no language-model head
-  bool keeps_tie = false;  // the head is tied whatever the file contains
+  bool tied = false;               // the head is the embedding table
+  bool has_words = true;           // false: no language-model head
+  bool states_are_logits = false;  // of a model without a head
+  bool keeps_tie = false;          // the head is tied whatever the file contains
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of branch outputs
   double deviation = 0.02;                                           // of initial weights
@@ -123,9 +128,7 @@ struct DecoderShape {
   std::vector<std::string_view> unused = {};    // Spelling::unused
   std::vector<std::string_view> wrappers = {};  // Spelling::wrappers
   const char* other_head = "";                  // alternative name of names.head
-  // A dropout that the configuration requests and heed does not support: training is refused.
-  const char* unserved_dropout_key = "";
-  double unserved_dropout = 0;
+  UnservedDropout unserved = {};                // shares that must be 0 for training
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};
@@ -195,12 +198,14 @@ struct TrainingKeys {
   const char* positions = "max_position_embeddings";
   const char* attention_dropout = "attention_dropout";
   std::vector<const char*> dropouts = {};  // of branch outputs; none: the family has none
+  void (*more)(const TrainingShape& shape, Json& json) = nullptr;  // sets the family's other keys
 };
 Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys);
-inline Json plain_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {});
-}
+/// `more` of families whose heads do not default to width / heads.
+void set_head_dim(const TrainingShape& shape, Json& json);
 
+/// A model whose weights are not initialised.
+std::unique_ptr<Model> empty_decoder(DecoderShape shape);
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed);
 std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
                                     const Reading& reading);
@@ -208,7 +213,7 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
 /// A family of decoders whose configurations are read by `kRead`.
 template <DecoderShape (*kRead)(const Config&)>
 Family decoder_family(std::vector<std::string_view> model_types,
-                      Json (*training_config)(const TrainingShape&) = plain_training_config) {
+                      std::function<Json(const TrainingShape&)> training_config) {
   return {
       .model_types = std::move(model_types),
       .describe = [](const Config& config) { return kRead(config).info(); },
@@ -216,8 +221,14 @@ Family decoder_family(std::vector<std::string_view> model_types,
                  std::uint64_t seed) { return make_decoder(kRead(config), seed); },
       .load = [](const Config& config, const Weights& weights,
                  const Reading& reading) { return load_decoder(kRead(config), weights, reading); },
-      .training_config = training_config,
+      .training_config = std::move(training_config),
       .shape = kRead};
+}
+template <DecoderShape (*kRead)(const Config&)>
+Family decoder_family(std::vector<std::string_view> model_types, const TrainingKeys& keys = {}) {
+  return decoder_family<kRead>(std::move(model_types), [keys](const TrainingShape& shape) {
+    return usual_training_config(shape, keys);
+  });
 }
 
 }  // namespace heed

@@ -96,7 +96,12 @@ Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys)
                {"eos_token_id", end}};
   if (keys.names_kv_heads) json.set("num_key_value_heads", shape.heads);
   for (const char* key : keys.dropouts) json.set(key, shape.dropout);
+  if (keys.more != nullptr) keys.more(shape, json);
   return json;
+}
+
+void set_head_dim(const TrainingShape& shape, Json& json) {
+  json.set("head_dim", shape.width / shape.heads);
 }
 
 void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys) {

@@ -80,9 +80,9 @@ struct EncoderShape {
   bool masked_token_head = true;                   // false: no head
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;
-  std::vector<std::pair<const char*, double>> unserved = {};  // shares that must be 0 for training
-  double deviation = 0.02;                                    // of initial weights
-  std::string json = {};                                      // the configuration as saved
+  UnservedDropout unserved = {};  // shares that must be 0 for training
+  double deviation = 0.02;        // of initial weights
+  std::string json = {};          // the configuration as saved
 
   ModelInfo info() const;
 };

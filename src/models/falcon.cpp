@@ -119,8 +119,8 @@ DecoderShape read_falcon(const Config& config) {
   read_falcon_keys(config, is_new, shape);
   read_falcon_norms(config, is_new, shape);
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("bias", false);
-  shape.unserved_dropout_key = "hidden_dropout";  // applies to the sum of both branches
-  shape.unserved_dropout = config.rate("hidden_dropout", 0);
+  // Applies to the sum of both branches.
+  shape.unserved = {{"hidden_dropout", config.rate("hidden_dropout", 0)}};
   shape.alibi = shape.rounds_alibi = config.flag("alibi", false);
   require_causal_alibi(config, shape);
   if (shape.alibi)
@@ -130,21 +130,19 @@ DecoderShape read_falcon(const Config& config) {
   return shape;
 }
 
-Json bloom_training_config(const TrainingShape& shape) {
-  return usual_training_config(
-      shape,
-      {.gated = false, .layers = "n_layer", .heads = "n_head", .dropouts = {"hidden_dropout"}});
-}
-
-Json falcon_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape, {.gated = false, .inner = "ffn_hidden_size"});
+void set_keys_of_falcon(const TrainingShape& /*shape*/, Json& json) {
   json.set("multi_query", false);
-  return json;
 }
 
 }  // namespace
 
-Family bloom_family() { return decoder_family<read_bloom>({"bloom"}, bloom_training_config); }
-Family falcon_family() { return decoder_family<read_falcon>({"falcon"}, falcon_training_config); }
+std::vector<Family> falcon_families() {
+  return {
+      decoder_family<read_bloom>(
+          {"bloom"},
+          {.gated = false, .layers = "n_layer", .heads = "n_head", .dropouts = {"hidden_dropout"}}),
+      decoder_family<read_falcon>(
+          {"falcon"}, {.gated = false, .inner = "ffn_hidden_size", .more = set_keys_of_falcon})};
+}
 
 }  // namespace heed

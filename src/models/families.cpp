@@ -1,6 +1,5 @@
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,18 +14,16 @@ namespace heed {
 namespace {
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
-      gpt2_family(),     llama_family(),      encoder_family(),
-      seq2seq_family(),  gemma2_family(),     t5_family(),
-      gpt_neox_family(), gptj_family(),       gpt_neo_family(),
-      opt_family(),      phi_family(),        phi3_family(),
-      gemma_family(),    gemma3_family(),     gemma3_with_pictures_family(),
-      olmo_family(),     olmo2_family(),      cohere_family(),
-      stablelm_family(), starcoder2_family(), smollm3_family(),
-      glm_family(),      granite_family(),    nemotron_family(),
-      helium_family(),   bloom_family(),      falcon_family(),
-      mixtral_family(),  qwen_moe_family(),   olmoe_family(),
-      gpt_oss_family(),  lesson_family()};
+  static const std::vector<Family> all = [] {
+    std::vector<Family> known = {gpt2_family(),    llama_family(),  encoder_family(),
+                                 seq2seq_family(), gemma2_family(), t5_family()};
+    for (const auto& some :
+         {gpt_neox_families(), gpt_neo_families(), phi_families(), gemma_families(),
+          olmo_families(), std::vector{cohere_family()}, kin_of_llama_families(), falcon_families(),
+          mixtral_families(), std::vector{lesson_family()}})
+      known.insert(known.end(), some.begin(), some.end());
+    return known;
+  }();
   return all;
 }
 
@@ -57,57 +54,35 @@ void refuse_quantised(const Config& config) {
   }
 }
 
-constexpr std::string_view kDeltaRule = "layers of linear attention (gated delta rule)";
-constexpr std::string_view kLinear = "layers of linear attention";
-constexpr std::string_view kStateSpace = "layers of a state space model";
-constexpr std::string_view kConvolutions = "layers of short convolutions";
-constexpr std::string_view kTwoSizes =
-    "heads of two sizes, keys shared between layers and words of each layer";
-constexpr std::string_view kStreams = "streams beside each other and words of each layer";
+struct Unserved {
+  std::string_view lacks;
+  std::vector<std::string_view> model_types;  // as the hub and GGUF files name them
+};
 
-// Known types that need what heed lacks, as the hub and GGUF files name them.
-constexpr std::pair<std::string_view, std::string_view> kUnserved[] = {
-    {"qwen3_5", kDeltaRule},
-    {"qwen3_5_text", kDeltaRule},
-    {"qwen3_5_moe", kDeltaRule},
-    {"qwen3_5_moe_text", kDeltaRule},
-    {"qwen3_next", kDeltaRule},
-    {"kimi_linear", kDeltaRule},
-    {"olmo_hybrid", kDeltaRule},
-    {"qwen35", kDeltaRule},
-    {"qwen35moe", kDeltaRule},
-    {"qwen3next", kDeltaRule},
-    {"minimax", kLinear},
-    {"rwkv", kLinear},
-    {"mamba", kStateSpace},
-    {"mamba2", kStateSpace},
-    {"falcon_mamba", kStateSpace},
-    {"jamba", kStateSpace},
-    {"bamba", kStateSpace},
-    {"zamba", kStateSpace},
-    {"zamba2", kStateSpace},
-    {"falcon_h1", kStateSpace},
-    {"granitemoehybrid", kStateSpace},
-    {"nemotron_h", kStateSpace},
-    {"falcon-h1", kStateSpace},
-    {"granitehybrid", kStateSpace},
-    {"lfm2", kConvolutions},
-    {"lfm2_moe", kConvolutions},
-    {"lfm2moe", kConvolutions},
-    {"recurrent_gemma", kLinear},
-    {"gemma4", kTwoSizes},
-    {"gemma4_text", kTwoSizes},
-    {"gemma4_unified", kTwoSizes},
-    {"gemma4_unified_text", kTwoSizes},
-    {"gemma3n", kStreams},
-    {"gemma3n_text", kStreams}};
+// Known types that need what heed lacks.
+const std::vector<Unserved>& all_unserved() {
+  static const std::vector<Unserved> all = {
+      {"layers of linear attention (gated delta rule)",
+       {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "qwen3_next", "kimi_linear",
+        "olmo_hybrid", "qwen35", "qwen35moe", "qwen3next"}},
+      {"layers of linear attention", {"minimax", "rwkv", "recurrent_gemma"}},
+      {"layers of a state space model",
+       {"mamba", "mamba2", "falcon_mamba", "jamba", "bamba", "zamba", "zamba2", "falcon_h1",
+        "granitemoehybrid", "nemotron_h", "falcon-h1", "granitehybrid"}},
+      {"layers of short convolutions", {"lfm2", "lfm2_moe", "lfm2moe"}},
+      {"heads of two sizes, keys shared between layers and words of each layer",
+       {"gemma4", "gemma4_text", "gemma4_unified", "gemma4_unified_text"}},
+      {"streams beside each other and words of each layer", {"gemma3n", "gemma3n_text"}}};
+  return all;
+}
 
 }  // namespace
 
 std::string what_is_unserved(std::string_view type) {
-  const auto found = std::ranges::find(kUnserved, type, [](const auto& row) { return row.first; });
-  if (found == std::end(kUnserved)) return "";
-  return fmt::format("a model without {}, which heed does not compute", found->second);
+  for (const auto& [lacks, model_types] : all_unserved())
+    if (std::ranges::find(model_types, type) != model_types.end())
+      return fmt::format("a model without {}, which heed does not compute", lacks);
+  return "";
 }
 
 std::vector<std::string_view> known_model_types() {

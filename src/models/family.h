@@ -32,8 +32,8 @@ struct Family {
   /// Loads a model's weights from a file.
   std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights,
                                  const Reading& reading) = nullptr;
-  /// The members of config.json for a training run; null: the family cannot be trained.
-  Json (*training_config)(const TrainingShape& shape) = nullptr;
+  /// The members of config.json for a training run; empty: the family cannot be trained.
+  std::function<Json(const TrainingShape& shape)> training_config = {};
   FamilyKind kind = FamilyKind::kDecoder;
   /// The model as data; null if it is not a `Decoder`.
   DecoderShape (*shape)(const Config& config) = nullptr;
@@ -57,33 +57,17 @@ Family llama_family();
 Family encoder_family();
 Family seq2seq_family();
 Family gemma2_family();
-Family gpt_neox_family();
-Family gptj_family();
-Family gpt_neo_family();
-Family opt_family();
-Family phi_family();
-Family phi3_family();
-Family gemma_family();
-Family gemma3_family();
-Family gemma3_with_pictures_family();
-Family olmo_family();
-Family olmo2_family();
-Family cohere_family();
-Family stablelm_family();
-Family starcoder2_family();
-Family smollm3_family();
-Family glm_family();
-Family granite_family();
-Family nemotron_family();
-Family helium_family();
-Family bloom_family();
-Family falcon_family();
-Family mixtral_family();
-Family qwen_moe_family();
-Family olmoe_family();
-Family gpt_oss_family();
 Family t5_family();
+Family cohere_family();
 Family lesson_family();
+std::vector<Family> gpt_neox_families();
+std::vector<Family> gpt_neo_families();
+std::vector<Family> phi_families();
+std::vector<Family> gemma_families();
+std::vector<Family> olmo_families();
+std::vector<Family> kin_of_llama_families();
+std::vector<Family> falcon_families();
+std::vector<Family> mixtral_families();
 
 /// Parameters named bias are 0, other vectors are `norm`, and matrices are normal with
 /// `deviation(name)`; each parameter has a random stream given by its name.

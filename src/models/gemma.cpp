@@ -143,30 +143,22 @@ DecoderShape read_gemma3_with_pictures(const Config& config) {
   return shape;
 }
 
-Json gemma_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape, {.names_kv_heads = true});
-  json.set("head_dim", shape.width / shape.heads);
-  return json;
-}
-
-Json later_gemma_training_config(const TrainingShape& shape) {
-  Json json = gemma_training_config(shape);
+void set_later_gemma(const TrainingShape& shape, Json& json) {
+  set_head_dim(shape, json);
   json.set("query_pre_attn_scalar", shape.width / shape.heads);
   json.set("sliding_window", (shape.positions + 1) / 2);
-  return json;
 }
 
 }  // namespace
 
-Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma_training_config); }
-Family gemma3_with_pictures_family() {
-  return decoder_family<read_gemma3_with_pictures>({"gemma3"}, nullptr);
-}
-Family gemma3_family() {
-  return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config);
+std::vector<Family> gemma_families() {
+  return {decoder_family<read_gemma1>({"gemma"}, {.names_kv_heads = true, .more = set_head_dim}),
+          decoder_family<read_gemma3>({"gemma3_text"},
+                                      {.names_kv_heads = true, .more = set_later_gemma}),
+          decoder_family<read_gemma3_with_pictures>({"gemma3"}, nullptr)};
 }
 Family gemma2_family() {
-  return decoder_family<read_gemma2>({"gemma2"}, later_gemma_training_config);
+  return decoder_family<read_gemma2>({"gemma2"}, {.names_kv_heads = true, .more = set_later_gemma});
 }
 
 }  // namespace heed

@@ -379,14 +379,12 @@ const GgufArchitecture& gguf_architecture(const GgufContent& content) {
   const GgufKeys keys(content, "general");
   const std::string* wanted = content.value(kKey).as_text();
   if (wanted == nullptr) keys.refuse(kKey, "missing", "the name of an architecture");
-  std::string known;
-  for (const GgufArchitecture& architecture : architectures()) {
+  for (const GgufArchitecture& architecture : architectures())
     if (architecture.name == *wanted) return architecture;
-    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
-  }
-  const std::string unserved = what_is_unserved(*wanted);
-  keys.refuse(kKey, fmt::format("'{}'", clipped(*wanted)),
-              unserved.empty() ? "one of: " + known : unserved, ErrorCode::kUnsupported);
+  const auto name_of = [](const GgufArchitecture& architecture) { return architecture.name; };
+  std::string expected = what_is_unserved(*wanted);
+  if (expected.empty()) expected = "one of: " + joined(architectures(), ", ", name_of);
+  keys.refuse(kKey, fmt::format("'{}'", clipped(*wanted)), expected, ErrorCode::kUnsupported);
 }
 
 }  // namespace heed

@@ -47,32 +47,29 @@ class Lists {
       refuse_tokenizer(kind.empty() ? "of no kind" : kind, "BPE or WordPiece");
     set("tokens", Json(pieces_));
     set("token_type", Json(types_));
-    for (const auto& [key, name] : kSpecial)
-      if (const TokenId id = tokenizer_.find(name);
-          id >= 0 && tokenizer_.is_special(id) && !metadata_.has(whole(key)))
-        set(key, std::int64_t{id});
+    write_special_tokens();
   }
 
  private:
-  // For llama.cpp, BERT's [CLS] is the token that begins a text.
-  static constexpr std::pair<const char*, std::string_view> kSpecial[] = {
-      {"bos_token_id", "<s>"},
-      {"bos_token_id", "<bos>"},
-      {"bos_token_id", "<|begin_of_text|>"},
-      {"bos_token_id", "[CLS]"},
-      {"eos_token_id", "</s>"},
-      {"eos_token_id", "<eos>"},
-      {"eos_token_id", "<|endoftext|>"},
-      {"unknown_token_id", "<unk>"},
-      {"unknown_token_id", "[UNK]"},
-      {"padding_token_id", "<pad>"},
-      {"padding_token_id", "[PAD]"},
-      {"seperator_token_id", "[SEP]"},
-      {"mask_token_id", "[MASK]"},
-      {"mask_token_id", "<mask>"}};
-
   static std::string whole(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
   void set(std::string_view key, Json value) { metadata_.set(whole(key), std::move(value)); }
+
+  // The first name of each key that the tokenizer has. For llama.cpp, BERT's [CLS] is the token
+  // that begins a text.
+  void write_special_tokens() {
+    static const std::pair<const char*, std::vector<std::string_view>> kSpecial[] = {
+        {"bos_token_id", {"<s>", "<bos>", "<|begin_of_text|>", "[CLS]"}},
+        {"eos_token_id", {"</s>", "<eos>", "<|endoftext|>"}},
+        {"unknown_token_id", {"<unk>", "[UNK]"}},
+        {"padding_token_id", {"<pad>", "[PAD]"}},
+        {"seperator_token_id", {"[SEP]"}},
+        {"mask_token_id", {"[MASK]", "<mask>"}}};
+    for (const auto& [key, names] : kSpecial)
+      for (const std::string_view name : names)
+        if (const TokenId id = tokenizer_.find(name);
+            id >= 0 && tokenizer_.is_special(id) && !metadata_.has(whole(key)))
+          set(key, std::int64_t{id});
+  }
 
   void read_pieces() {
     for (TokenId id = 0; id < tokenizer_.vocabulary_size(); ++id) {

@@ -116,12 +116,8 @@ DecoderShape read_opt(const Config& config) {
   return shape;
 }
 
-Json gpt_neo_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape, {.gated = false,
-                                            .layers = "num_layers",
-                                            .heads = "num_heads",
-                                            .dropouts = {"embed_dropout", "resid_dropout"}});
-  // Alternates global and local, in the two forms that transformers requires.
+// Alternates global and local, in the two forms that transformers requires.
+void set_local_layers(const TrainingShape& shape, Json& json) {
   Json layers = Json::array(), types = Json::array();
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const char* kind = layer % 2 == 0 ? "global" : "local";
@@ -130,19 +126,18 @@ Json gpt_neo_training_config(const TrainingShape& shape) {
   }
   json.set("attention_layers", layers);
   json.set("attention_types", types);
-  return json;
-}
-
-Json opt_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape,
-                               {.gated = false, .inner = "ffn_dim", .dropouts = {"dropout"}});
 }
 
 }  // namespace
 
-Family gpt_neo_family() {
-  return decoder_family<read_gpt_neo>({"gpt_neo"}, gpt_neo_training_config);
+std::vector<Family> gpt_neo_families() {
+  return {decoder_family<read_gpt_neo>({"gpt_neo"}, {.gated = false,
+                                                     .layers = "num_layers",
+                                                     .heads = "num_heads",
+                                                     .dropouts = {"embed_dropout", "resid_dropout"},
+                                                     .more = set_local_layers}),
+          decoder_family<read_opt>({"opt"},
+                                   {.gated = false, .inner = "ffn_dim", .dropouts = {"dropout"}})};
 }
-Family opt_family() { return decoder_family<read_opt>({"opt"}, opt_training_config); }
 
 }  // namespace heed

@@ -104,29 +104,25 @@ DecoderShape read_gptj(const Config& config) {
   return shape;
 }
 
-Json gpt_neox_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .dropouts = {"hidden_dropout"}});
-}
-
-Json gptj_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape, {.gated = false,
-                                            .layers = "n_layer",
-                                            .heads = "n_head",
-                                            .width = "n_embd",
-                                            .inner = "n_inner",
-                                            .positions = "n_positions",
-                                            .attention_dropout = "attn_pdrop",
-                                            .dropouts = {"embd_pdrop", "resid_pdrop"}});
+void set_rotary_dim(const TrainingShape& shape, Json& json) {
   const std::int64_t head_dim = shape.width / shape.heads;
   json.set("rotary_dim", std::min<std::int64_t>(64, std::max<std::int64_t>(2, head_dim / 2 * 2)));
-  return json;
 }
 
 }  // namespace
 
-Family gpt_neox_family() {
-  return decoder_family<read_gpt_neox>({"gpt_neox"}, gpt_neox_training_config);
+std::vector<Family> gpt_neox_families() {
+  return {
+      decoder_family<read_gpt_neox>({"gpt_neox"}, {.gated = false, .dropouts = {"hidden_dropout"}}),
+      decoder_family<read_gptj>({"gptj"}, {.gated = false,
+                                           .layers = "n_layer",
+                                           .heads = "n_head",
+                                           .width = "n_embd",
+                                           .inner = "n_inner",
+                                           .positions = "n_positions",
+                                           .attention_dropout = "attn_pdrop",
+                                           .dropouts = {"embd_pdrop", "resid_pdrop"},
+                                           .more = set_rotary_dim})};
 }
-Family gptj_family() { return decoder_family<read_gptj>({"gptj"}, gptj_training_config); }
 
 }  // namespace heed

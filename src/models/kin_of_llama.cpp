@@ -214,42 +214,19 @@ DecoderShape read_helium(const Config& config) {
   return shape;
 }
 
-Json grouped_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.names_kv_heads = true});
-}
-
-Json starcoder2_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false,
-                                       .names_kv_heads = true,
-                                       .dropouts = {"embedding_dropout", "residual_dropout"}});
-}
-
-Json nemotron_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .names_kv_heads = true});
-}
-
-Json glm_training_config(const TrainingShape& shape) {
-  Json json = grouped_training_config(shape);
-  json.set("head_dim", shape.width / shape.heads);
-  return json;
-}
-
 }  // namespace
 
-Family stablelm_family() {
-  return decoder_family<read_stablelm>({"stablelm"}, grouped_training_config);
+std::vector<Family> kin_of_llama_families() {
+  return {decoder_family<read_stablelm>({"stablelm"}, {.names_kv_heads = true}),
+          decoder_family<read_starcoder2>({"starcoder2"},
+                                          {.gated = false,
+                                           .names_kv_heads = true,
+                                           .dropouts = {"embedding_dropout", "residual_dropout"}}),
+          decoder_family<read_smollm3>({"smollm3"}, {.names_kv_heads = true}),
+          decoder_family<read_glm>({"glm", "glm4"}, {.names_kv_heads = true, .more = set_head_dim}),
+          decoder_family<read_granite>({"granite"}),
+          decoder_family<read_nemotron>({"nemotron"}, {.gated = false, .names_kv_heads = true}),
+          decoder_family<read_helium>({"helium"}, {.names_kv_heads = true, .more = set_head_dim})};
 }
-Family starcoder2_family() {
-  return decoder_family<read_starcoder2>({"starcoder2"}, starcoder2_training_config);
-}
-Family smollm3_family() {
-  return decoder_family<read_smollm3>({"smollm3"}, grouped_training_config);
-}
-Family granite_family() { return decoder_family<read_granite>({"granite"}); }
-Family nemotron_family() {
-  return decoder_family<read_nemotron>({"nemotron"}, nemotron_training_config);
-}
-Family helium_family() { return decoder_family<read_helium>({"helium"}, glm_training_config); }
-Family glm_family() { return decoder_family<read_glm>({"glm", "glm4"}, glm_training_config); }
 
 }  // namespace heed

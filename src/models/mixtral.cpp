@@ -199,8 +199,7 @@ DecoderShape read_gpt_oss(const Config& config) {
 
 // Eight experts, two per token. Two of half the usual width compute as much as one MLP; torch's
 // products of experts need widths that are multiples of 8.
-Json experts_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape, {.names_kv_heads = true});
+void set_experts(const TrainingShape& shape, Json& json) {
   const std::int64_t inner = (4 * shape.width / 3 + 7) / 8 * 8;
   const bool is_local = shape.model_type == "mixtral" || shape.model_type == "gpt_oss";
   json.set(is_local ? "num_local_experts" : "num_experts", 8);
@@ -208,20 +207,16 @@ Json experts_training_config(const TrainingShape& shape) {
   for (const char* key :
        {"intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size"})
     json.set(key, inner);
-  return json;
 }
 
 }  // namespace
 
-Family mixtral_family() {
-  return decoder_family<read_mixtral>({"mixtral"}, experts_training_config);
+std::vector<Family> mixtral_families() {
+  const TrainingKeys keys = {.names_kv_heads = true, .more = set_experts};
+  return {decoder_family<read_mixtral>({"mixtral"}, keys),
+          decoder_family<read_qwen_moe>({"qwen2_moe", "qwen3_moe"}, keys),
+          decoder_family<read_olmoe>({"olmoe"}, keys),
+          decoder_family<read_gpt_oss>({"gpt_oss"}, keys)};
 }
-Family qwen_moe_family() {
-  return decoder_family<read_qwen_moe>({"qwen2_moe", "qwen3_moe"}, experts_training_config);
-}
-Family gpt_oss_family() {
-  return decoder_family<read_gpt_oss>({"gpt_oss"}, experts_training_config);
-}
-Family olmoe_family() { return decoder_family<read_olmoe>({"olmoe"}, experts_training_config); }
 
 }  // namespace heed

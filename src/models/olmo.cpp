@@ -53,7 +53,8 @@ DecoderShape read_olmo2(const Config& config) {
 
 }  // namespace
 
-Family olmo_family() { return decoder_family<read_olmo>({"olmo"}); }
-Family olmo2_family() { return decoder_family<read_olmo2>({"olmo2", "olmo3"}); }
+std::vector<Family> olmo_families() {
+  return {decoder_family<read_olmo>({"olmo"}), decoder_family<read_olmo2>({"olmo2", "olmo3"})};
+}
 
 }  // namespace heed

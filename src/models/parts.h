@@ -8,7 +8,6 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/norm.h"
-#include "nn/residual.h"
 
 namespace heed {
 
@@ -43,28 +42,5 @@ struct ModelParts {
   double words_scale = 1;
   double logit_cap = 0;
 };
-
-template <typename Branch>
-BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
-  BranchParts parts{.stack = stack, .layer = layer};
-  if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
-  const Norms& norms = residual.norms();
-  if (norms.before) parts.before = norms.before->numbers();
-  if (norms.inside) parts.inside = norms.inside->numbers();
-  if (norms.after) parts.after = norms.after->numbers();
-  return parts;
-}
-
-/// The branches of blocks with an attention and an MLP.
-template <typename Blocks>
-std::vector<BranchParts> block_branches(const Blocks& blocks) {
-  std::vector<BranchParts> branches;
-  int layer = 0;
-  for (const auto& block : blocks) {
-    branches.push_back(branch_parts(block.attention, Stack::kSelf, layer));
-    branches.push_back(branch_parts(block.mlp, Stack::kSelf, layer++));
-  }
-  return branches;
-}
 
 }  // namespace heed

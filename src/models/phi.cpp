@@ -70,17 +70,12 @@ DecoderShape read_phi3(const Config& config) {
   return shape;
 }
 
-Json phi_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .dropouts = {"embd_pdrop", "resid_pdrop"}});
-}
-
-Json phi3_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.dropouts = {"embd_pdrop", "resid_pdrop"}});
-}
-
 }  // namespace
 
-Family phi_family() { return decoder_family<read_phi>({"phi"}, phi_training_config); }
-Family phi3_family() { return decoder_family<read_phi3>({"phi3"}, phi3_training_config); }
+std::vector<Family> phi_families() {
+  const std::vector<const char*> dropouts = {"embd_pdrop", "resid_pdrop"};
+  return {decoder_family<read_phi>({"phi"}, {.gated = false, .dropouts = dropouts}),
+          decoder_family<read_phi3>({"phi3"}, {.dropouts = dropouts})};
+}
 
 }  // namespace heed

@@ -5,8 +5,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
+
+#include "base/wording.h"
 
 namespace heed {
 namespace {
@@ -34,12 +37,10 @@ RopeScalingKind scaling_of(const Config& scaling, const Config& top) {
   const char* key = kind_key(scaling);
   const std::string wanted = scaling.text(key, "default");
   if (is_long_of_phi3(wanted, top)) return RopeScalingKind::kLong;
-  std::string known;
-  for (const auto& [name, kind] : kKinds) {
+  for (const auto& [name, kind] : kKinds)
     if (name == wanted) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  scaling.refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
+  scaling.refuse(key, fmt::format("'{}'", wanted),
+                 "one of: " + joined(kKinds | std::views::keys, ", "), ErrorCode::kUnsupported);
 }
 
 // `otherwise` is the default for kinds that do not require it.

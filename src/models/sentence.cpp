@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "base/file.h"
@@ -114,12 +115,11 @@ Activation activation_of(const Config& config) {
       {"ReLU", Activation::kRelu},       {"GELU", Activation::kGelu},
       {"SiLU", Activation::kSilu},       {"Sigmoid", Activation::kSigmoid}};
   const std::string wanted = config.text(kKey, "torch.nn.modules.activation.Tanh");
-  std::string known;
-  for (const auto& [name, activation] : kClasses) {
+  for (const auto& [name, activation] : kClasses)
     if (wanted.starts_with(kTorch) && wanted.ends_with("." + std::string(name))) return activation;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  config.refuse(kKey, "'" + wanted + "'", "a class of torch.nn: " + known, ErrorCode::kUnsupported);
+  config.refuse(kKey, "'" + wanted + "'",
+                "a class of torch.nn: " + joined(kClasses | std::views::keys, ", "),
+                ErrorCode::kUnsupported);
 }
 
 std::int64_t features(const Config& config, const char* key) {

@@ -7,12 +7,8 @@
 
 #include "heed/generate.h"
 #include "models/family.h"
-#include "models/parts.h"
-#include "nn/attention.h"
+#include "models/trunk.h"
 #include "nn/bias.h"
-#include "nn/linear.h"
-#include "nn/mlp.h"
-#include "nn/residual.h"
 
 namespace heed {
 namespace {
@@ -50,7 +46,7 @@ class LayerParts {
     return attention(shape_.names.cross, shape_.names.cross_norm, Stack::kCross, nullptr, {});
   }
 
-  Residual<Mlp> mlp() {
+  Residual<FeedForward> mlp() {
     const Seq2seqNames& names = shape_.names;
     const std::string stem = decodes_ ? names.decoder_mlp : names.encoder_mlp;
     const std::int64_t C = shape_.width, F = side_.inner;
@@ -60,7 +56,8 @@ class LayerParts {
                    .dropout = next_dropout(),
                    .where = {.stack = stack_, .layer = layer_}};
     if (is_given(names.gate)) parts.gate.emplace(linear(stem + names.gate, C, F));
-    return {norms(stem + names.mlp_norm), Mlp(std::move(parts)), mlp_names(stack_, layer_)};
+    return {norms(stem + names.mlp_norm), FeedForward(Mlp(std::move(parts))),
+            mlp_names(stack_, layer_)};
   }
 
  private:
@@ -168,10 +165,6 @@ class Seq2seq : public Model {
   explicit Seq2seq(Seq2seqShape shape)
       : shape_(std::move(shape)),
         info_(shape_.info()),
-        shared_(shape_.shared_words
-                    ? std::optional(
-                          Embedding(shape_.names.shared, shape_.encoder.vocabulary, shape_.width))
-                    : std::nullopt),
         encoder_(make_side(shape_.has_decoder ? Stack::kEncoder : Stack::kSelf)) {
     if (shape_.has_decoder) decoder_.emplace(make_side(Stack::kDecoder));
     if (!decoder_ || !shape_.has_words) return;
@@ -188,7 +181,12 @@ class Seq2seq : public Model {
   Tensor forward(const Batch& batch, Run& run) const override {
     if (!decoder_) return wanted_rows(states(batch, run), run);
     check(batch, run);
-    Tensor last = decode(*decoder_, batch, run);
+    Source source{.states = {}, .lengths = source_lengths(batch)};
+    if (batch.source.given()) {
+      Run reading = source_run(batch, run);
+      source.states = encoder_.forward({.ids = batch.source}, reading);
+    }
+    Tensor last = decoder_->forward(batch, run, source);
     Tensor given = head_ ? Shown{run, Stack::kDecoder}(TapKind::kLogits, logits(*head_, last, run))
                          : wanted_rows(std::move(last), run);  // [B, T or 1, V], or of C
     if (run.cache != nullptr)
@@ -198,8 +196,7 @@ class Seq2seq : public Model {
 
   Tensor read_out(const Tensor& stream, Run& run) const override {
     if (!head_ || !decoder_) return Model::read_out(stream, run);  // throws
-    return logits(*head_, decoder_->norm ? decoder_->norm->forward(stream, run) : stream.share(),
-                  run);
+    return logits(*head_, decoder_->normed(stream, run), run);
   }
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override {
@@ -208,189 +205,78 @@ class Seq2seq : public Model {
     if (bias_) bias_->backward(dlogits, gradients);
     Tensor dx = head_ ? head_->backward(dlogits, run, gradients) : dlogits.share();
     if (head_ && shape_.head_scale != 1) dx = scaled(std::move(dx), shape_.head_scale);
-    if (decoder_->norm) dx = decoder_->norm->backward(dx, run, gradients);
-    const Source source{.states = {}, .lengths = source_lengths(batch)};
-    Tensor dstates =
+    Tensor dsource =
         Tensor::zeros({batch.source.dim(0), batch.source.dim(1), shape_.width}, dx.dtype());
-    for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
-      const Layer& layer = *at;
-      dx = layer.mlp.backward(dx, run, gradients);
-      if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
-      dx = layer.attention.backward(dx, run, gradients);
-    }
-    embed_backward(*decoder_, dx, batch.ids, run, gradients);
+    const Source source{.states = {}, .lengths = source_lengths(batch)};
+    decoder_->backward(dx, batch, run, gradients, source, &dsource);
     Run reading = source_run(batch, run);
-    encode_backward(dstates, batch.source, reading, gradients);
+    encoder_.backward(dsource, {.ids = batch.source}, reading, gradients);
   }
 
   Tensor states(const Batch& batch, Run& run) const override {
     if (decoder_) return Model::states(batch, run);  // throws
     check(batch, run);
-    return encode(batch.ids, run);
+    return encoder_.forward(batch, run);
   }
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                        Gradients& gradients) const override {
     if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // throws
     check_saved(info_, run);
-    encode_backward(dstates, batch.ids, run, gradients);
+    encoder_.backward(dstates, batch, run, gradients);
   }
   std::vector<Parameter*> parameters() override {
     std::vector<Parameter*> all;
-    if (shared_) shared_->collect(all);
-    for (Side* side : {&encoder_, decoder_ ? &*decoder_ : nullptr})
-      if (side != nullptr) {
-        if (!shared_) side->words.collect(all);
-        side->collect(all);
-      }
+    encoder_.collect(all);
+    if (decoder_) decoder_->collect(all);
     if (head_ && !shape_.tied) head_->collect(all);
     if (bias_) bias_->collect(all);
     return all;
   }
 
   ModelParts parts() const override {
-    const auto stream = [&](const Side& side) {
-      StreamParts parts{.stack = side.stack,
-                        .words = &side.words,
-                        .word_scale = shape_.word_scale,
-                        .positions = side.positions ? &*side.positions : nullptr,
-                        .first_position = shape_.rows.first,
-                        .pad = shape_.rows.pad};
-      if (side.embedding_norm) parts.embedded = side.embedding_norm->numbers();
-      for (const Layer& layer : side.layers) {
-        const auto index = static_cast<int>(&layer - side.layers.data());
-        parts.branches.push_back(branch_parts(layer.attention, side.stack, index));
-        if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
-        parts.branches.push_back(branch_parts(layer.mlp, side.stack, index));
-      }
-      if (side.norm) parts.last = side.norm->numbers();
-      return parts;
-    };
-    ModelParts parts{.streams = {stream(encoder_)},
+    ModelParts parts{.streams = {encoder_.parts()},
                      .words = head_ ? &*head_ : nullptr,
                      .words_scale = shape_.head_scale};
-    if (decoder_) parts.streams.push_back(stream(*decoder_));
+    if (decoder_) parts.streams.push_back(decoder_->parts());
     return parts;
   }
 
   std::string config_json() const override { return shape_.json; }
 
  private:
-  struct Layer {
-    Residual<Attention> attention;
-    std::optional<Residual<Attention>> cross;  // decoder only
-    Residual<Mlp> mlp;
-  };
-  // The common parts of encoder and decoder.
-  struct Side {
-    Stack stack;
-    Embedding words;
-    std::optional<Embedding> positions;
-    std::optional<Norm> embedding_norm;
-    DropoutLayer dropout;
-    std::vector<std::shared_ptr<PositionBias>> distances;
-    std::vector<Layer> layers;
-    std::optional<Norm> norm;
-
-    void collect(std::vector<Parameter*>& into) {
-      if (positions) positions->collect(into);
-      if (embedding_norm) embedding_norm->collect(into);
-      for (const auto& bias : distances) bias->collect(into);
-      for (Layer& layer : layers) {
-        layer.attention.collect(into);
-        if (layer.cross) layer.cross->collect(into);
-        layer.mlp.collect(into);
-      }
-      if (norm) norm->collect(into);
-    }
-  };
-  Side make_side(Stack stack) const {
+  // The decoder's, once the encoder exists: both may share the table of words.
+  Trunk make_side(Stack stack) const {
     const Seq2seqNames& names = shape_.names;
     const bool encodes = stack != Stack::kDecoder;
     const Seq2seqShape::Side& numbers = encodes ? shape_.encoder : shape_.decoder;
     const std::string name = name_of(shape_, stack);
-    Side side{.stack = stack,
-              .words = shared_ ? Embedding(shared_->table())
-                               : Embedding(name + names.words, numbers.vocabulary, shape_.width),
-              .positions = {},
-              .embedding_norm = {},
-              .dropout = {.rate = shape_.dropout, .site = encodes ? 0U : 1U},
-              .distances = make_distances(shape_, stack, numbers),
-              .layers = {},
-              .norm = {}};
+    const std::string words = shape_.shared_words ? names.shared : name + names.words;
+    const bool owns_words = encodes || !shape_.shared_words;
+    Trunk side{.stack = stack,
+               .words = owns_words ? Embedding(words, numbers.vocabulary, shape_.width)
+                                   : Embedding(encoder_.words.table()),
+               .owns_words = owns_words,
+               .word_scale = shape_.word_scale,
+               .rows = shape_.rows,
+               .sinusoids = shape_.sinusoids,
+               .dropout = {.rate = shape_.dropout, .site = encodes ? 0U : 1U},
+               .distances = make_distances(shape_, stack, numbers)};
     if (is_given(names.positions))
       side.positions.emplace(name + names.positions, shape_.rows.count + shape_.rows.first,
                              shape_.width);
     if (is_given(names.embedding_norm))
       side.embedding_norm = norm_of(shape_, name + names.embedding_norm);
-    if (is_given(names.last_norm)) side.norm = norm_of(shape_, name + names.last_norm);
+    if (is_given(names.last_norm)) side.last_norm = norm_of(shape_, name + names.last_norm);
     for (int layer = 0; layer < numbers.layers; ++layer) {
       LayerParts parts(shape_, stack, layer);
       std::shared_ptr<const PositionBias> distances;
       if (!side.distances.empty()) distances = side.distances[shape_.own_distances ? layer : 0];
-      auto attention = parts.attention(std::move(distances));
-      std::optional<Residual<Attention>> cross;
-      if (!encodes) cross.emplace(parts.cross());
-      side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
+      TrunkLayer made{.attention = parts.attention(std::move(distances))};
+      if (!encodes) made.cross.emplace(parts.cross());
+      made.mlp.emplace(parts.mlp());
+      side.layers.push_back(std::move(made));
     }
     return side;
-  }
-
-  Tensor embed(const Side& side, const ConstView& ids, Run& run) const {
-    const Shown show{run, side.stack};
-    Tensor x = side.words.forward(ids);
-    const DType dtype = x.dtype();
-    if (shape_.word_scale != 1) x = scaled(std::move(x), shape_.word_scale);
-    const Tensor positions = positions_of(ids, run, shape_.rows);
-    if (side.positions)
-      x = add(std::move(x), side.positions->forward(positions));
-    else if (shape_.sinusoids)
-      x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, dtype));
-    if (side.embedding_norm) x = side.embedding_norm->forward(x, run);
-    return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
-  }
-
-  void embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
-                      Gradients& gradients) const {
-    Tensor dsum = side.dropout.backward(dx, run);
-    if (side.embedding_norm) dsum = side.embedding_norm->backward(dsum, run, gradients);
-    if (side.positions)
-      side.positions->backward(positions_of(ids, run, shape_.rows), dsum, gradients);
-    side.words.backward(ids, scaled(dsum.clone(), shape_.word_scale), gradients);
-  }
-
-  Tensor encode(const ConstView& ids, Run& run) const {
-    const Shown show{run, encoder_.stack};
-    Tensor x = embed(encoder_, ids, run);  // [B, S, C]
-    for (const Layer& layer : encoder_.layers)
-      x = layer.mlp.forward(layer.attention.forward(std::move(x), run), run);
-    if (encoder_.norm) x = encoder_.norm->forward(x, run);
-    return show(TapKind::kFinal, std::move(x));
-  }
-
-  void encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
-                       Gradients& gradients) const {
-    Tensor dx = encoder_.norm ? encoder_.norm->backward(dstates, run, gradients) : dstates.share();
-    for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer)
-      dx = layer->attention.backward(layer->mlp.backward(dx, run, gradients), run, gradients);
-    embed_backward(encoder_, dx, ids, run, gradients);
-  }
-
-  // The states after the decoder's last layer and norm [B, T, C].
-  Tensor decode(const Side& decoder, const Batch& batch, Run& run) const {
-    const Shown show{run, Stack::kDecoder};
-    Source source{.states = {}, .lengths = source_lengths(batch)};
-    if (batch.source.given()) {
-      Run reading = source_run(batch, run);
-      source.states = encode(batch.source, reading);
-    }
-    Tensor x = embed(decoder, batch.ids, run);  // [B, T, C]
-    for (const Layer& layer : decoder.layers) {
-      x = layer.attention.forward(std::move(x), run);
-      if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
-      x = layer.mlp.forward(std::move(x), run);
-    }
-    if (decoder.norm) x = decoder.norm->forward(x, run);
-    return show(TapKind::kFinal, std::move(x));
   }
 
   Tensor logits(const Linear& head, const Tensor& last, Run& run) const {
@@ -401,14 +287,13 @@ class Seq2seq : public Model {
   }
   void check(const Batch& batch, const Run& run) const {
     check_pass(info_, batch, run);
-    for (const auto& [key, share] : shape_.unserved) check_dropout(info_, key, share, run);
+    check_dropout(info_, shape_.unserved, run);
   }
 
   Seq2seqShape shape_;
   ModelInfo info_;
-  std::optional<Embedding> shared_;
-  Side encoder_;
-  std::optional<Side> decoder_;
+  Trunk encoder_;
+  std::optional<Trunk> decoder_;
   std::optional<Linear> head_;
   std::optional<Bias> bias_;
 };

@@ -80,9 +80,9 @@ struct Seq2seqShape {
   Activation activation = Activation::kGelu;
 
   double dropout = 0, attention_dropout = 0;
-  std::vector<std::pair<const char*, double>> unserved = {};  // shares that must be 0 for training
-  std::function<double(std::string_view)> deviation = {};     // of initial weights, by name
-  std::int64_t start = -1;                                    // the decoder's first token
+  UnservedDropout unserved = {};                           // shares that must be 0 for training
+  std::function<double(std::string_view)> deviation = {};  // of initial weights, by name
+  std::int64_t start = -1;                                 // the decoder's first token
   std::vector<std::int64_t> eos = {};
   std::vector<std::vector<std::int64_t>> bad_words = {};
   std::string json = {};  // the configuration as saved

@@ -79,13 +79,12 @@ Tensor stacked(std::span<const Tensor> parts, DType dtype) {
 }
 
 std::optional<StackedName> StoredWeights::stacked(const std::string& name) const {
-  std::string spelled;
-  if (find(name, spelled) != nullptr) return {};
+  if (holds(name)) return {};
   const std::optional<StackedName> part = stacked_name(name);
   if (!part) return {};
   const std::string plain = without_ending(*part);
   for (const std::string& whole : {part->name, plain, plain + std::string(kBlocksEnding)})
-    if (find(whole, spelled) != nullptr) return StackedName{spelled, part->index};
+    if (auto spelled = find(whole)) return StackedName{*std::move(spelled), part->index};
   return {};
 }
 

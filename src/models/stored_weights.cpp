@@ -21,7 +21,7 @@ namespace heed {
 
 // Tries the name itself, without the prefix, each with an old ending, and all of them with
 // DistributedDataParallel's prefix.
-const std::string* StoredWeights::find(const std::string& name, std::string& spelled) const {
+std::optional<std::string> StoredWeights::find(const std::string& name) const {
   std::vector<std::string> spellings = {name};
   if (name.starts_with(spelling_.prefix)) spellings.push_back(name.substr(spelling_.prefix.size()));
   for (std::size_t i = 0, count = spellings.size(); i < count; ++i)
@@ -36,29 +36,21 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
       spellings.push_back(std::string(before) + spellings[i]);
   const auto found = std::ranges::find_if(
       spellings, [&](const std::string& spelling) { return weights_.contains(spelling); });
-  if (found == spellings.end()) return nullptr;
-  spelled = *found;
-  return &spelled;
-}
-
-bool StoredWeights::holds(const std::string& name) const {
-  std::string spelled;
-  return find(name, spelled) != nullptr;
+  return found == spellings.end() ? std::nullopt : std::optional(*found);
 }
 
 std::string StoredWeights::stored_name(const std::string& name) const {
-  std::string spelled;
-  if (find(name, spelled) != nullptr) return spelled;
+  if (const auto own = find(name)) return *own;
   for (const auto& [absent, meant] : spelling_.otherwise)
-    if (name == absent && find(meant, spelled) != nullptr) return spelled;
+    if (name == absent)
+      if (const auto other = find(meant)) return *other;
   return name;  // reading it fails and lists what exists
 }
 
 bool StoredWeights::differ(const std::string& copy, const std::string& original) const {
-  std::string a_name, b_name;
-  if (find(copy, a_name) == nullptr || find(original, b_name) == nullptr || a_name == b_name)
-    return false;
-  const ConstView a = weights_.tensor(a_name), b = weights_.tensor(b_name);
+  const auto a_name = find(copy), b_name = find(original);
+  if (!a_name || !b_name || *a_name == *b_name) return false;
+  const ConstView a = weights_.tensor(*a_name), b = weights_.tensor(*b_name);
   if (a.shape() != b.shape()) return true;
   if (a.dtype() == b.dtype()) return std::memcmp(a.raw(), b.raw(), byte_count(a)) != 0;
   const Tensor left = Tensor::converted(a, DType::kF32), right = Tensor::converted(b, DType::kF32);

@@ -78,7 +78,7 @@ class StoredWeights {
       : weights_(weights), spelling_(std::move(spelling)) {}
 
   /// Whether the file holds a parameter, in any spelling.
-  bool holds(const std::string& name) const;
+  bool holds(const std::string& name) const { return find(name).has_value(); }
   /// Whether the file holds both with different numbers: then the supposed copy of tied weights is
   /// not one.
   bool differ(const std::string& copy, const std::string& original) const;
@@ -111,7 +111,7 @@ class StoredWeights {
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;
   std::string stored_name(const std::string& name) const;
-  const std::string* find(const std::string& name, std::string& spelled) const;
+  std::optional<std::string> find(const std::string& name) const;  // as the file spells it
 
   struct SharedFile;
 

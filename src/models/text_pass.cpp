@@ -139,10 +139,11 @@ void check_pass(const ModelInfo& info, const Batch& batch, const Run& run) {
   Checks(info, batch, run).all();
 }
 
-void check_dropout(const ModelInfo& info, const char* key, double share, const Run& run) {
-  if (run.dropout_seed && share > 0)
-    fail(info.family, key, share, "0: dropout of attention weights is not served in training yet",
-         ErrorCode::kUnsupported);
+void check_dropout(const ModelInfo& info, const UnservedDropout& unserved, const Run& run) {
+  for (const auto& [key, share] : unserved)
+    if (run.dropout_seed && share > 0)
+      fail(info.family, key, share, "0: dropout of attention weights is not served in training yet",
+           ErrorCode::kUnsupported);
 }
 
 void check_saved(const ModelInfo& info, const Run& run) {

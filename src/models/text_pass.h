@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "heed/mask.h"
 #include "heed/model.h"
@@ -22,25 +23,6 @@ struct StackNumbers {
 };
 StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
 
-/// Describes a decoder by the fields common to decoder configurations.
-ModelInfo decoder_info(std::string family, std::string title, const auto& config) {
-  const StackNumbers numbers = {config.layers, config.heads, config.kv_heads, config.head_dim};
-  return {.family = std::move(family),
-          .title = std::move(title),
-          .layers = config.layers,
-          .heads = config.heads,
-          .kv_heads = config.kv_heads,
-          .width = config.width,
-          .head_dim = config.head_dim,
-          .vocabulary = config.vocabulary,
-          .positions = config.positions,
-          .first_token = config.bos,
-          .end_tokens = config.eos,
-          .bad_words = config.bad_words,
-          .causal = config.causal,
-          .stacks = {stack_shape(Stack::kSelf, config.causal, numbers)}};
-}
-
 /// Whether a decoder's tokens see only earlier tokens: `is_causal` of config.json. Like
 /// transformers, null means false.
 bool is_causal(const Config& config);
@@ -52,9 +34,10 @@ Mask text_mask(bool causal, std::int64_t window = 0);
 /// Throws if the model cannot take the batch or the run; `info.family` begins the message.
 void check_pass(const ModelInfo& info, const Batch& batch, const Run& run);
 
-/// The same for dropout on attention weights with probability `share`, which is not yet supported;
-/// `key` is its name in the configuration.
-void check_dropout(const ModelInfo& info, const char* key, double share, const Run& run);
+/// The same for dropout that a configuration requests and training does not yet support: its keys
+/// and probabilities.
+using UnservedDropout = std::vector<std::pair<const char*, double>>;
+void check_dropout(const ModelInfo& info, const UnservedDropout& unserved, const Run& run);
 
 /// backward needs what forward kept.
 void check_saved(const ModelInfo& info, const Run& run);

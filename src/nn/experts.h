@@ -63,6 +63,7 @@ class FeedForward {
   void collect(std::vector<Parameter*>& into) {
     std::visit([&](auto& layer) { layer.collect(into); }, layer_);
   }
+  const Mlp& mlp() const { return std::get<Mlp>(layer_); }  // requires that it is one
 
  private:
   std::variant<Mlp, Experts> layer_;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heed/tensor.h"
@@ -41,6 +42,13 @@ struct Operator {
 inline constexpr std::int64_t kNewestOpset = 27;
 
 std::span<const Operator> operators();
+
+/// A node's outputs, in the signature's order.
+std::vector<Tensor> outputs_of(auto... outputs) {
+  std::vector<Tensor> all;
+  (all.push_back(std::move(outputs)), ...);
+  return all;
+}
 
 /// The axis, counted from the front.
 int axis_of(const NodeCall& call, std::int64_t otherwise, int rank);

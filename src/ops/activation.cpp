@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include "heed/error.h"
 #include "ops/elementwise.h"
 #include "ops/kernels/blocks.h"
 #include "ops/kernels/elementwise.h"
-#include "ops/kernels/reference/operators.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"
 
@@ -15,30 +18,86 @@ void check(const ConstView& x) {
   if (!is_floating(x.dtype())) fail("activate", "x", name(x.dtype()), "f64, f32, f16 or bf16");
 }
 
-// The functions in f64, one number at a time.
+constexpr double kGeluCube = 0.044715;
+constexpr double kQuickGelu = 1.702;
+constexpr double kLeak = 0.01;
+constexpr double kClip = 10;
+constexpr double kLaplaceMean = 0.707107;
+constexpr double kLaplaceDeviation = 0.282095;
+
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
+double gelu_derivative(double x) {
+  const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+  return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * density;
+}
+
+double gelu_tanh(double x) {
+  const double inner = std::sqrt(2 / std::numbers::pi) * (x + kGeluCube * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+double gelu_tanh_derivative(double x) {
+  const double root = std::sqrt(2 / std::numbers::pi);
+  const double tanh = std::tanh(root * (x + kGeluCube * x * x * x));
+  const double slope = root * (1 + 3 * kGeluCube * x * x);
+  return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * slope;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double silu(double x) { return x / (1 + std::exp(-x)); }
+double silu_derivative(double x) {
+  const double share = sigmoid(x);
+  return share + x * share * (1 - share);
+}
+
+double relu(double x) { return x > 0 || std::isnan(x) ? x : 0; }
+double relu6(double x) { return x > 6 ? 6 : relu(x); }
+
+double mish_derivative(double x) {
+  const double share = std::tanh(std::log1p(std::exp(x)));
+  return share + x * (1 - share * share) * sigmoid(x);
+}
+
+// Like PyTorch, 0 at -3 and 1 at 3.
+double hard_swish_derivative(double x) {
+  if (x <= -3) return 0;
+  return x < 3 ? x / 3 + 0.5 : 1;
+}
+
+double laplace(double x) {
+  const double z = (x - kLaplaceMean) / kLaplaceDeviation;
+  return 0.5 * (1 + std::erf(z / std::numbers::sqrt2));
+}
+double laplace_derivative(double x) {
+  const double z = (x - kLaplaceMean) / kLaplaceDeviation;
+  return std::exp(-0.5 * z * z) / (kLaplaceDeviation * std::sqrt(2 * std::numbers::pi));
+}
+
+// The functions in f64, one number at a time, in the order of `Activation`.
 struct Functions {
-  double (*value)(double);
-  double (*derivative)(double);
+  double (*value)(double x);
+  double (*derivative)(double x);
 };
+constexpr Functions kFunctions[] = {
+    {gelu, gelu_derivative},
+    {gelu_tanh, gelu_tanh_derivative},
+    {silu, silu_derivative},
+    {relu, [](double x) { return x > 0 ? 1.0 : 0.0; }},
+    {[](double x) { return silu(kQuickGelu * x) / kQuickGelu; },
+     [](double x) { return silu_derivative(kQuickGelu * x); }},
+    {[](double x) { return relu(x) * relu(x); }, [](double x) { return 2 * relu(x); }},
+    {[](double x) { return std::tanh(x); },
+     [](double x) { return 1 - std::tanh(x) * std::tanh(x); }},
+    {sigmoid, [](double x) { return sigmoid(x) * sigmoid(-x); }},
+    {[](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, mish_derivative},
+    {[](double x) { return x > 0 ? x : kLeak * x; }, [](double x) { return x > 0 ? 1 : kLeak; }},
+    {relu6, [](double x) { return x > 0 && x < 6 ? 1.0 : 0.0; }},
+    {[](double x) { return std::clamp(gelu(x), -kClip, kClip); },
+     [](double x) { return gelu(x) > kClip ? 0 : gelu_derivative(x); }},
+    {[](double x) { return x * relu6(x + 3) / 6; }, hard_swish_derivative},
+    {laplace, laplace_derivative},
+    {[](double x) { return x; }, [](double /*x*/) { return 1.0; }}};
 
 const Functions& functions_of(Activation kind) {
-  namespace reference = kernels::reference;
-  static constexpr Functions kFunctions[] = {
-      {reference::gelu, reference::gelu_derivative},
-      {reference::gelu_tanh, reference::gelu_tanh_derivative},
-      {reference::silu, reference::silu_derivative},
-      {reference::relu, reference::relu_derivative},
-      {reference::quick_gelu, reference::quick_gelu_derivative},
-      {reference::squared_relu, reference::squared_relu_derivative},
-      {reference::tanh, reference::tanh_derivative},
-      {reference::sigmoid, reference::sigmoid_derivative},
-      {reference::mish, reference::mish_derivative},
-      {reference::leaky_relu, reference::leaky_relu_derivative},
-      {reference::relu6, reference::relu6_derivative},
-      {reference::clipped_gelu, reference::clipped_gelu_derivative},
-      {reference::hard_swish, reference::hard_swish_derivative},
-      {reference::laplace, reference::laplace_derivative},
-      {reference::linear, reference::linear_derivative}};
   return kFunctions[static_cast<std::size_t>(kind)];
 }
 

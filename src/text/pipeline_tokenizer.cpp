@@ -43,7 +43,8 @@ class PipelineTokenizer final : public Tokenizer {
   const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
   std::string normalized(std::string_view content, Arena& arena) const;
   PlainEncoding encode_plain(std::string_view text) const;
-  void encode_between(const Piece& piece, Arena& arena, ModelRun& run, const TokenSink& out) const;
+  void encode_between(const Piece& piece, Arena& arena, const ModelRun& run,
+                      const TokenSink& out) const;
   std::size_t checked(TokenId id) const;
   std::string joined(std::vector<std::string> pieces) const;
 
@@ -74,14 +75,14 @@ PipelineTokenizer::PipelineTokenizer(TokenizerPipeline parts)
 }
 
 std::string PipelineTokenizer::normalized(std::string_view content, Arena& arena) const {
-  if (parts_.normalizer == nullptr) return std::string(content);
-  return std::string(parts_.normalizer->apply({.text = content}, arena).text);
+  if (!parts_.normalizer) return std::string(content);
+  return std::string(parts_.normalizer({.text = content}, arena).text);
 }
 
 // Encodes the text between the added tokens that are searched first.
-void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, ModelRun& run,
+void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, const ModelRun& run,
                                        const TokenSink& out) const {
-  const Piece text = parts_.normalizer ? parts_.normalizer->apply(piece, arena) : piece;
+  const Piece text = parts_.normalizer ? parts_.normalizer(piece, arena) : piece;
   std::vector<Piece> words;
   for (const Segment& segment : normalized_.split(text)) {
     if (segment.id >= 0) {
@@ -90,11 +91,11 @@ void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, ModelRu
     }
     words.clear();
     if (parts_.pre_tokenizer) {
-      parts_.pre_tokenizer->cut(segment.piece, arena, words);
+      parts_.pre_tokenizer(segment.piece, arena, words);
     } else {
       words.push_back(segment.piece);
     }
-    for (const Piece& word : words) run.encode(word, out);
+    for (const Piece& word : words) run(word, out);
   }
 }
 
@@ -106,12 +107,12 @@ PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
   PlainEncoding out = {.bytes = static_cast<std::int64_t>(text.size())};
   const TokenSink sink = {out.ids, out.spans};
   Arena arena(text.size());
-  const auto run = parts_.model->run();
+  const ModelRun run = parts_.model->run();
   for (const Segment& segment : as_written_.split({.text = text})) {
     if (segment.id >= 0) {
       sink.add(segment.id, segment.piece, 0, segment.piece.text.size());
     } else {
-      encode_between(segment.piece, arena, *run, sink);
+      encode_between(segment.piece, arena, run, sink);
     }
   }
   return out;
@@ -128,7 +129,7 @@ std::size_t PipelineTokenizer::checked(TokenId id) const {
 }
 
 std::string PipelineTokenizer::joined(std::vector<std::string> pieces) const {
-  parts_.decoder->apply(pieces);
+  parts_.decoder.apply(pieces);
   std::string text;
   for (const std::string& one : pieces) text += one;
   return text;

@@ -19,11 +19,11 @@ namespace heed {
 struct TokenizerPipeline {
   std::unique_ptr<Vocabulary> vocabulary = {};  // all tokens; the model may point to it
   std::vector<AddedToken> added = {};
-  std::unique_ptr<Normalizer> normalizer = {};       // null: text unchanged
-  std::unique_ptr<PreTokenizer> pre_tokenizer = {};  // null: the text is one piece
+  Normalizer normalizer = {};       // empty: text unchanged
+  PreTokenizer pre_tokenizer = {};  // empty: the text is one piece
   std::unique_ptr<TokenModel> model = {};
   Frame frame = {};
-  std::unique_ptr<Decoder> decoder = {};
+  Decoder decoder = {};
   std::function<std::string()> to_json = {};
 };
 

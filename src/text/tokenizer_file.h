@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/tokenizer.h"
 #include "text/added_token.h"
@@ -98,24 +99,20 @@ TokenId id_of(const Json& value);
 template <typename T>
 struct ComponentReader {
   std::string_view type;
-  std::unique_ptr<T> (*read)(const TokenizerFile& file, const Json& component);
+  T (*read)(const TokenizerFile& file, const Json& component);
 };
 
-/// Reads a component that messages call `argument`; null if there is none. Throws for an unknown
+/// Reads a component that messages call `argument`; T() if there is none. Throws for an unknown
 /// type, and lists the known ones.
 template <typename T>
-std::unique_ptr<T> read_component(const TokenizerFile& file, const Json& component,
-                                  std::string_view argument,
-                                  std::span<const ComponentReader<T>> readers) {
-  if (component.is_null()) return nullptr;
+T read_component(const TokenizerFile& file, const Json& component, std::string_view argument,
+                 std::span<const ComponentReader<T>> readers) {
+  if (component.is_null()) return {};
   const std::string type = type_name(component);
-  std::string known;
-  for (const ComponentReader<T>& reader : readers) {
+  for (const ComponentReader<T>& reader : readers)
     if (reader.type == type) return reader.read(file, component);
-    known += known.empty() ? "" : ", ";
-    known += reader.type;
-  }
-  file.refuse_type(component, argument, "one of " + known);
+  const auto name_of = [](const ComponentReader<T>& reader) { return reader.type; };
+  file.refuse_type(component, argument, "one of " + joined(readers, ", ", name_of));
 }
 
 /// An entry of `added_tokens`.

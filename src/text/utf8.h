@@ -1,6 +1,7 @@
 // UTF-8, one character at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,6 +20,16 @@ struct Character {
 /// The character that begins at `begin` < text.size(). Overlong forms, surrogates and codes beyond
 /// U+10FFFF are invalid.
 Character character_at(std::string_view text, std::size_t begin);
+
+/// Calls `use(code, bytes)` for each character; an invalid byte is one with the code 0.
+void for_each_character(std::string_view text, const auto& use) {
+  while (!text.empty()) {
+    const Character character = character_at(text, 0);
+    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
+    use(character.code, text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+}
 
 /// The first byte of the character that contains byte `at` of valid UTF-8.
 inline std::size_t character_begin(std::string_view text, std::size_t at) {

@@ -36,11 +36,7 @@ std::unique_ptr<Tokenizer> train_characters(std::string_view text, const Learned
   if (text.empty())
     fail({.op = "tokenizer", .found = "the text to learn characters from is empty"});
   std::set<char32_t> codes;
-  for (std::size_t i = 0; i < text.size();) {
-    const Character character = character_at(text, i);
-    codes.insert(character.code);
-    i += character.bytes;
-  }
+  for_each_character(text, [&](char32_t code, std::string_view) { codes.insert(code); });
   std::vector<std::string> pieces;
   for (const char32_t code : codes) pieces.push_back(to_utf8(code));
   const Json each_character = {{"type", "Split"},

@@ -48,15 +48,15 @@ using Counts = std::vector<std::pair<Key, std::int64_t>>;
 
 // One paragraph at a time, so that normalised text is not kept for the whole text.
 Counts<std::string> count_words(std::string_view text, const TokenizerFile& file) {
-  const auto normalizer = read_normalizer(file, file.component("normalizer"));
-  const auto cutter = read_pre_tokenizer(file, file.component("pre_tokenizer"));
+  const Normalizer normalized = read_normalizer(file, file.component("normalizer"));
+  const PreTokenizer cut = read_pre_tokenizer(file, file.component("pre_tokenizer"));
   std::unordered_map<std::string, std::int64_t> counts;
   std::vector<Piece> words;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
     Arena arena(end - begin);
     words.clear();
-    cutter->cut(normalizer->apply({.text = text.substr(begin, end - begin)}, arena), arena, words);
+    cut(normalized({.text = text.substr(begin, end - begin)}, arena), arena, words);
     for (const Piece& word : words) ++counts[std::string(word.text)];
     begin = end;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -14,43 +15,32 @@ namespace heed {
 namespace {
 
 // The keys' names in other programs.
-constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-    {"lr", "learning_rate"},
-    {"min_lr", "final_learning_rate"},
-    {"n_layer", "layers"},
-    {"n_layers", "layers"},
-    {"num_layers", "layers"},
-    {"n_head", "heads"},
-    {"n_heads", "heads"},
-    {"n_embd", "width"},
-    {"d_model", "width"},
-    {"hidden_size", "width"},
-    {"block_size", "block"},
-    {"context", "block"},
-    {"max_iters", "steps"},
-    {"max_steps", "steps"},
-    {"iters", "steps"},
-    {"num_train_epochs", "epochs"},
-    {"num_epochs", "epochs"},
-    {"batch_size", "batch"},
-    {"warmup_iters", "warmup"},
-    {"warmup_steps", "warmup"},
-    {"eval_interval", "evaluate_every"},
-    {"eval_iters", "evaluate_sequences"},
-    {"evaluate_batches", "evaluate_sequences"},
-    {"eval_steps", "evaluate_every"},
-    {"grad_clip", "clip"},
-    {"max_grad_norm", "clip"},
-    {"per_device_train_batch_size", "batch"},
-    {"gradient_accumulation_steps", "accumulate"},
-    {"vocab_size", "vocabulary"}};
+const std::map<std::string_view, std::vector<std::string_view>>& all_elsewhere() {
+  static const std::map<std::string_view, std::vector<std::string_view>> all = {
+      {"learning_rate", {"lr"}},
+      {"final_learning_rate", {"min_lr"}},
+      {"layers", {"n_layer", "n_layers", "num_layers"}},
+      {"heads", {"n_head", "n_heads"}},
+      {"width", {"n_embd", "d_model", "hidden_size"}},
+      {"block", {"block_size", "context"}},
+      {"steps", {"max_iters", "max_steps", "iters"}},
+      {"epochs", {"num_train_epochs", "num_epochs"}},
+      {"batch", {"batch_size", "per_device_train_batch_size"}},
+      {"warmup", {"warmup_iters", "warmup_steps"}},
+      {"evaluate_every", {"eval_interval", "eval_steps"}},
+      {"evaluate_sequences", {"eval_iters", "evaluate_batches"}},
+      {"clip", {"grad_clip", "max_grad_norm"}},
+      {"accumulate", {"gradient_accumulation_steps"}},
+      {"vocabulary", {"vocab_size"}}};
+  return all;
+}
 
 const TrainKey& find_key(const JsonText& file, const Json::Member& member) {
   const auto keys = train_keys();
   const auto found = std::ranges::find(keys, member.first, &TrainKey::name);
   if (found != keys.end()) return *found;
-  for (const auto& [theirs, ours] : kElsewhere)
-    if (theirs == member.first)
+  for (const auto& [ours, theirs] : all_elsewhere())
+    if (std::ranges::find(theirs, member.first) != theirs.end())
       fail({.file = file.file(),
             .place = file.place(member.second),
             .found = fmt::format("unknown key \"{}\"", member.first),
@@ -125,10 +115,8 @@ TrainConfig parse_train_config(std::string_view text, std::string_view origin) {
 }
 
 std::vector<std::string_view> names_elsewhere(const TrainKey& key) {
-  std::vector<std::string_view> names;
-  for (const auto& [theirs, ours] : kElsewhere)
-    if (ours == key.name) names.push_back(theirs);
-  return names;
+  const auto found = all_elsewhere().find(key.name);
+  return found == all_elsewhere().end() ? std::vector<std::string_view>() : found->second;
 }
 
 std::string to_json(const TrainConfig& config) {

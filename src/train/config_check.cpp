@@ -50,13 +50,9 @@ void check_data(const TrainConfig& c) {
     if (c.generate_length > 0)
       refuse("generate_length", c.generate_length, "0: generate is not given");
   } else {
-    std::string known;
-    bool found = false;
-    for (const GeneratorEntry& entry : generators()) {
-      known += (known.empty() ? "" : ", ") + std::string(entry.name);
-      found |= entry.name == c.generate;
-    }
-    if (!found) refuse("generate", quoted(c.generate), known);
+    const auto name_of = [](const GeneratorEntry& entry) { return entry.name; };
+    if (std::ranges::find(generators(), c.generate, name_of) == generators().end())
+      refuse("generate", quoted(c.generate), joined(generators(), ", ", name_of));
     if (!c.data.empty()) refuse("data", "given beside generate", "one of them");
   }
   const bool pairs = c.task == "seq2seq" && c.generate.empty();

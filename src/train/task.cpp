@@ -79,14 +79,15 @@ class GeneratedTask : public Task {
   explicit GeneratedTask(const TrainConfig& config)
       : config_(config), generator_(entry_of(config).make(length_of(config))) {
     check_fit();
-    std::vector<std::string> words = generator_->words();
+    std::vector<std::string> words = generator_.words;
     LearnedSpecials special;
     if (config.task == "seq2seq") special = learned_specials(config.task);
-    if (config.task == "lm" && generator_->form() != AnswerForm::kNext) words.emplace_back(kAsks);
+    if (config.task == "lm" && generator_.form != AnswerForm::kNext) words.emplace_back(kAsks);
     first_word_ = static_cast<TokenId>(special.tokens.size());
     data_.tokenizer = word_tokenizer(words, special);
     special_ = special_tokens_of(*data_.tokenizer);
-    if (config.task == "classify") data_.labels = generator_->labels();
+    if (config.task == "classify")
+      data_.labels = generator_.labels.empty() ? generator_.words : generator_.labels;
   }
 
   const TaskData& data() const override { return data_; }
@@ -125,14 +126,14 @@ class GeneratedTask : public Task {
 
  private:
   std::int64_t longest() const {
-    const std::int64_t answer = generator_->longest() + 1;
-    if (config_.task == "seq2seq") return std::max(generator_->longest(), answer) + 1;
-    const bool in_line = config_.task == "lm" && generator_->form() != AnswerForm::kNext;
-    return generator_->longest() + (in_line ? answer : 0);
+    const std::int64_t answer = generator_.longest + 1;
+    if (config_.task == "seq2seq") return std::max(generator_.longest, answer) + 1;
+    const bool in_line = config_.task == "lm" && generator_.form != AnswerForm::kNext;
+    return generator_.longest + (in_line ? answer : 0);
   }
 
   void check_fit() const {
-    const auto tasks = tasks_of(generator_->form());
+    const auto tasks = tasks_of(generator_.form);
     if (std::ranges::find(tasks, config_.task) == tasks.end())
       fail({.op = "train",
             .argument = "task",
@@ -151,12 +152,12 @@ class GeneratedTask : public Task {
     Random random =
         random_for(use, static_cast<std::uint64_t>(config_.seed), index, kWordsOfExample);
     Puzzle puzzle;
-    generator_->make(random, use == RandomUse::kValidationGenerated, puzzle);
+    generator_.make(random, use == RandomUse::kValidationGenerated, puzzle);
     if (config_.task == "seq2seq") return put_translation(puzzle, example);
     for (const std::int32_t word : puzzle.source) example.ids.push_back(token(word));
-    if (config_.task == "lm" && generator_->form() != AnswerForm::kNext)
+    if (config_.task == "lm" && generator_.form != AnswerForm::kNext)
       return put_in_line(puzzle, example);
-    const TokenId first = generator_->form() == AnswerForm::kNext ? first_word_ : 0;
+    const TokenId first = generator_.form == AnswerForm::kNext ? first_word_ : 0;
     for (const std::int32_t answer : puzzle.answer)
       example.targets.push_back(answer < 0 ? kIgnoredTarget : first + answer);
   }
@@ -181,7 +182,7 @@ class GeneratedTask : public Task {
   }
 
   const TrainConfig& config_;
-  std::unique_ptr<Generator> generator_;
+  Generator generator_;
   TaskData data_;
   SpecialTokens special_;
   TokenId first_word_ = 0;

@@ -24,7 +24,7 @@ std::vector<Puzzle> puzzles(std::string_view name, bool held_out = false, int co
   std::vector<Puzzle> made(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < made.size(); ++i) {
     Random random(1, 7, i << 24U);
-    generator->make(random, held_out, made[i]);
+    generator.make(random, held_out, made[i]);
   }
   return made;
 }
@@ -79,7 +79,7 @@ TEST(Generators, InductionAsksOnlyForWhatStoodThereBefore) {
 
 TEST(Generators, APronounsNounFitsItAndStandsBeforeIt) {
   const auto generator = entry("pronoun").make(3);
-  const std::vector<std::string> words = generator->words();
+  const std::vector<std::string> words = generator.words;
   std::map<std::string, std::set<std::string>> nouns;
   for (const Puzzle& puzzle : puzzles("pronoun"))
     for (std::size_t i = 0; i < puzzle.source.size(); ++i) {
@@ -88,7 +88,7 @@ TEST(Generators, APronounsNounFitsItAndStandsBeforeIt) {
       EXPECT_LT(static_cast<std::size_t>(at - puzzle.source.begin()), i);
       EXPECT_EQ(std::count(puzzle.source.begin(), puzzle.source.end(), puzzle.answer[i]), 1);
       nouns[words[static_cast<std::size_t>(puzzle.source[i])]].insert(
-          generator->labels()[static_cast<std::size_t>(puzzle.answer[i])]);
+          generator.labels[static_cast<std::size_t>(puzzle.answer[i])]);
     }
   ASSERT_EQ(nouns.size(), 3U);  // she, he, it
   EXPECT_EQ(nouns["she"].size(), 12U);
@@ -119,10 +119,10 @@ TEST(Generators, SourcesAreNoLongerThanTold) {
   for (const GeneratorEntry& one : generators()) {
     const auto generator = one.make(one.usual_length);
     for (const Puzzle& puzzle : puzzles(one.name)) {
-      EXPECT_LE(std::ssize(puzzle.source), generator->longest()) << one.name;
-      EXPECT_LE(std::ssize(puzzle.answer), generator->longest()) << one.name;
+      EXPECT_LE(std::ssize(puzzle.source), generator.longest) << one.name;
+      EXPECT_LE(std::ssize(puzzle.answer), generator.longest) << one.name;
       for (const std::int32_t word : puzzle.source)
-        EXPECT_LT(static_cast<std::size_t>(word), generator->words().size()) << one.name;
+        EXPECT_LT(static_cast<std::size_t>(word), generator.words.size()) << one.name;
     }
   }
 }

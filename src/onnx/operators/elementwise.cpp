@@ -14,18 +14,14 @@ std::vector<Tensor> gelu(const NodeCall& call) {
   const std::string approximate = call.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     fail("Gelu", "approximate", fmt::format("'{}'", approximate), "none or tanh");
-  std::vector<Tensor> outputs;
-  outputs.push_back(activate(call.required(0, "X"),
+  return outputs_of(activate(call.required(0, "X"),
                              approximate == "tanh" ? Activation::kGeluTanh : Activation::kGelu));
-  return outputs;
 }
 
 // Opset 13; older ones flatten their input first.
 std::vector<Tensor> softmax(const NodeCall& call) {
   const ConstView x = call.required(0, "input");
-  std::vector<Tensor> outputs;
-  outputs.push_back(heed::softmax(x, axis_of(call, -1, x.rank())));
-  return outputs;
+  return outputs_of(heed::softmax(x, axis_of(call, -1, x.rank())));
 }
 
 }  // namespace heed::onnx

@@ -1,8 +1,8 @@
 // LinearAttention, opset 27.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "heed/error.h"
 #include "heed/operators.h"
@@ -11,23 +11,17 @@
 namespace heed::onnx {
 namespace {
 
-struct NamedRule {
-  std::string_view name;
-  UpdateRule rule;
-};
-
-constexpr NamedRule kRules[] = {{"linear", UpdateRule::kSum},
-                                {"gated", UpdateRule::kGated},
-                                {"delta", UpdateRule::kDelta},
-                                {"gated_delta", UpdateRule::kGatedDelta}};
-
 UpdateRule rule_of(const NodeCall& call) {
+  constexpr std::pair<std::string_view, UpdateRule> kRules[] = {
+      {"linear", UpdateRule::kSum},
+      {"gated", UpdateRule::kGated},
+      {"delta", UpdateRule::kDelta},
+      {"gated_delta", UpdateRule::kGatedDelta}};
   const std::string wanted = call.text("update_rule", "gated_delta");
-  const auto* const found = std::ranges::find(kRules, wanted, &NamedRule::name);
-  if (found == std::end(kRules))
-    fail("LinearAttention", "update_rule", fmt::format("'{}'", wanted),
-         "linear, gated, delta or gated_delta");
-  return found->rule;
+  for (const auto& [name, rule] : kRules)
+    if (name == wanted) return rule;
+  fail("LinearAttention", "update_rule", fmt::format("'{}'", wanted),
+       "linear, gated, delta or gated_delta");
 }
 
 // [B, T, G] as [B, G, T].
@@ -54,10 +48,8 @@ std::vector<Tensor> linear_attention(const NodeCall& call) {
   args.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(args.q.dim(3)));
   LinearAttended attended = heed::linear_attention(args);
   const DType state_type = state.given() ? state.dtype() : query.dtype();
-  std::vector<Tensor> outputs;
-  outputs.push_back(packed_heads(std::move(attended.out), true));
-  outputs.push_back(Tensor::converted(attended.state, state_type));
-  return outputs;
+  return outputs_of(packed_heads(std::move(attended.out), true),
+                    Tensor::converted(attended.state, state_type));
 }
 
 }  // namespace heed::onnx

@@ -75,11 +75,9 @@ std::vector<Tensor> rms_normalization(const NodeCall& call) {
   const DType stage = stage_type(call, x.dtype());
   const Tensor computed = Tensor::converted(x, stage);
   const Tensor weight = Tensor::converted(over_axes("scale", scale, shape), stage);
-  std::vector<Tensor> outputs;
-  outputs.push_back(Tensor::converted(
+  return outputs_of(Tensor::converted(
       rms_norm({.x = computed, .weight = weight, .epsilon = call.number("epsilon", 1e-5)}),
       scale.dtype()));
-  return outputs;
 }
 
 }  // namespace heed::onnx

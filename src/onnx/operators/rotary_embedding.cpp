@@ -36,9 +36,7 @@ std::vector<Tensor> rotary_embedding(const NodeCall& call) {
   if (!args.positions.given() && args.cosines.rank() != 3)
     fail("RotaryEmbedding", "cos_cache.shape", to_string(args.cosines.shape()),
          "three axes (position_ids are absent)");
-  std::vector<Tensor> outputs;
-  outputs.push_back(packed_heads(rope(args), x.rank() == 3));
-  return outputs;
+  return outputs_of(packed_heads(rope(args), x.rank() == 3));
 }
 
 }  // namespace heed::onnx

@@ -74,9 +74,7 @@ std::vector<Tensor> tensor_scatter(const NodeCall& call) {
     std::memcpy(target + (before * to.along + slot) * to.bytes, source + row * from.bytes,
                 static_cast<std::size_t>(from.bytes));
   }
-  std::vector<Tensor> outputs;
-  outputs.push_back(std::move(present));
-  return outputs;
+  return outputs_of(std::move(present));
 }
 
 }  // namespace heed::onnx

@@ -105,31 +105,40 @@ void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
   }
 }
 
+namespace {
+
+// A part of a template: a token, or a text.
+Json template_part(const char* kind, const std::string& name, int type = 0) {
+  return {{kind, Json({{"id", name}, {"type_id", type}})}};
+}
+
+void add_template_token(const std::string& name, const Json& id, Json& tokens) {
+  tokens.set(name,
+             Json({{"id", name}, {"ids", Json::array({id})}, {"tokens", Json::array({name})}}));
+}
+
+Json whole_template(const Json& one, const Json& two, const Json& tokens) {
+  return {
+      {"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}};
+}
+
+}  // namespace
+
 Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
                    const std::string& second, int second_type) {
-  const auto token = [](const std::string& name, int type) {
-    return Json({{"SpecialToken", Json({{"id", name}, {"type_id", type}})}});
-  };
-  const auto text = [](const char* name, int type) {
-    return Json({{"Sequence", Json({{"id", name}, {"type_id", type}})}});
-  };
   Json one = Json::array();
   Json two = Json::array();
   Json tokens = Json::object();
-  if (!begin.empty()) one.push(token(begin, 0));
-  one.push(text("A", 0));
-  if (!end.empty()) one.push(token(end, 0));
+  if (!begin.empty()) one.push(template_part("SpecialToken", begin));
+  one.push(template_part("Sequence", "A"));
+  if (!end.empty()) one.push(template_part("SpecialToken", end));
   for (const Json& item : one.items()) two.push(item);
-  if (!second.empty()) two.push(token(second, second_type));
-  two.push(text("B", second_type));
-  if (!end.empty()) two.push(token(end, second_type));
+  if (!second.empty()) two.push(template_part("SpecialToken", second, second_type));
+  two.push(template_part("Sequence", "B", second_type));
+  if (!end.empty()) two.push(template_part("SpecialToken", end, second_type));
   for (const std::string& name : {begin, end, second})
-    if (!name.empty())
-      tokens.set(name, Json({{"id", name},
-                             {"ids", Json::array({vocabulary.find(name)})},
-                             {"tokens", Json::array({name})}}));
-  return Json(
-      {{"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}});
+    if (!name.empty()) add_template_token(name, vocabulary.find(name), tokens);
+  return whole_template(one, two, tokens);
 }
 
 namespace {
@@ -247,9 +256,6 @@ Json language_template(const OfLanguages& kind, const Json& added_tokens, const 
   const std::string language = token_name(config.root(), "src_lang", kind.usual);
   const std::string end = token_name(config.root(), "eos_token", "</s>");
   const bool legacy = config.root()["legacy_behaviour"].as_flag().value_or(false);
-  const auto token = [](const std::string& name) {
-    return Json({{"SpecialToken", Json({{"id", name}, {"type_id", 0}})}});
-  };
   Json tokens = Json::object();
   for (const std::string& name : {language, end}) {
     const auto found = std::ranges::find_if(
@@ -257,24 +263,18 @@ Json language_template(const OfLanguages& kind, const Json& added_tokens, const 
     if (found == added_tokens.items().end())
       fail_in(config.file(), name == end ? "eos_token" : "src_lang", "'" + name + "'",
               "an added token of tokenizer.json");
-    tokens.set(name, Json({{"id", name},
-                           {"ids", Json::array({(*found)["id"]})},
-                           {"tokens", Json::array({name})}}));
+    add_template_token(name, (*found)["id"], tokens);
   }
   const auto framed = [&](std::initializer_list<const char*> texts) {
     Json parts = Json::array();
     const bool first = kind.first && !legacy;
-    if (first) parts.push(token(language));
-    for (const char* text : texts)
-      parts.push(Json({{"Sequence", Json({{"id", text}, {"type_id", 0}})}}));
-    parts.push(token(end));
-    if (!first) parts.push(token(language));
+    if (first) parts.push(template_part("SpecialToken", language));
+    for (const char* text : texts) parts.push(template_part("Sequence", text));
+    parts.push(template_part("SpecialToken", end));
+    if (!first) parts.push(template_part("SpecialToken", language));
     return parts;
   };
-  return {{"type", "TemplateProcessing"},
-          {"single", framed({"A"})},
-          {"pair", framed({"A", "B"})},
-          {"special_tokens", tokens}};
+  return whole_template(framed({"A"}), framed({"A", "B"}), tokens);
 }
 
 }  // namespace

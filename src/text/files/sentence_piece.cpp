@@ -130,8 +130,7 @@ std::unique_ptr<TokenModel> bpe_of(const Model& model, const Ids& ids) {
   return bpe;
 }
 
-std::unique_ptr<Normalizer> normalizer_of(const Model& model, const Ids& ids,
-                                          const std::string& path) {
+Normalizer normalizer_of(const Model& model, const Ids& ids, const std::string& path) {
   auto map = model.charsmap.empty() ? std::nullopt : Charsmap::parse(model.charsmap);
   if (!map && !model.charsmap.empty())
     fail({.code = ErrorCode::kCorrupt,
@@ -147,7 +146,7 @@ std::unique_ptr<Normalizer> normalizer_of(const Model& model, const Ids& ids,
                                     .escape = model.escape_spaces});
 }
 
-std::unique_ptr<Decoder> decoder_of(const Model& model, bool in_folder) {
+Decoder decoder_of(const Model& model, bool in_folder) {
   SentencePieceSurface surface;
   for (const Model::Piece& piece : model.pieces) {
     if (in_folder) break;  // there they are added tokens

@@ -157,12 +157,10 @@ constexpr WordCutter kCutters[] = {
 
 const WordCutter& cutter_of(const StoredVocabulary& stored) {
   const std::string& wanted = stored.pre.empty() ? "gpt-2" : stored.pre;
-  std::string known;
-  for (const WordCutter& cutter : kCutters) {
-    if (cutter.pre == wanted) return cutter;
-    known += (known.empty() ? "" : ", ") + std::string(cutter.pre);
-  }
-  refuse(stored, "tokenizer.ggml.pre", fmt::format("'{}'", clipped(wanted)), "one of " + known,
+  const auto* found = std::ranges::find(kCutters, wanted, &WordCutter::pre);
+  if (found != std::end(kCutters)) return *found;
+  refuse(stored, "tokenizer.ggml.pre", fmt::format("'{}'", clipped(wanted)),
+         "one of " + joined(kCutters, ", ", [](const WordCutter& cutter) { return cutter.pre; }),
          ErrorCode::kUnsupported);
 }
 

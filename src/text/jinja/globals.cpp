@@ -28,7 +28,8 @@ Value range(const Arguments& given) {
   return all;
 }
 
-Value with_members(const Arguments& given, Kind kind) {
+template <Kind kind>
+Value with_members(const Arguments& given) {
   Mapping made = {.kind = kind};
   if (given.positional.size() > 1)
     refuse(fmt::format("{} arguments", given.positional.size()), "at most 1");
@@ -70,14 +71,14 @@ Value strftime_now(const Arguments& given) {
 }  // namespace
 
 Value global(const std::string& name) {
-  if (name == "range") return Function{name, range};
-  if (name == "dict")
-    return Function{name, [](const Arguments& given) { return with_members(given, Kind::kDict); }};
-  if (name == "namespace")
-    return Function{name,
-                    [](const Arguments& given) { return with_members(given, Kind::kNamespace); }};
-  if (name == "raise_exception") return Function{name, raise_exception};
-  if (name == "strftime_now") return Function{name, strftime_now};
+  constexpr std::pair<std::string_view, Value (*)(const Arguments&)> kGlobals[] = {
+      {"range", range},
+      {"dict", with_members<Kind::kDict>},
+      {"namespace", with_members<Kind::kNamespace>},
+      {"raise_exception", raise_exception},
+      {"strftime_now", strftime_now}};
+  for (const auto& [known, call] : kGlobals)
+    if (name == known) return Function{name, call};
   for (const std::string_view other : {"lipsum", "cycler", "joiner"})
     if (name == other) not_served("a function", name);
   return Undefined{name};

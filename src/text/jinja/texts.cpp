@@ -14,11 +14,7 @@ bool is_python_space(char32_t code) { return is_space(code) || (code >= 0x1C && 
 
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = std::max<std::size_t>(character_at(text, at).bytes, 1);
-    characters.emplace_back(text.substr(at, bytes));
-    at += bytes;
-  }
+  for_each_character(text, [&](char32_t, std::string_view own) { characters.emplace_back(own); });
   return characters;
 }
 
@@ -41,24 +37,21 @@ std::string stripped(std::string_view text, const std::optional<std::string>& ch
 
 std::string upper(std::string_view text) {
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    out += character.code == U'ß' ? "SS"
-                                  : to_utf8(static_cast<char32_t>(utf8proc_toupper(
-                                        static_cast<utf8proc_int32_t>(character.code))));
-    at += character.bytes;
-  }
+  for_each_character(text, [&](char32_t code, std::string_view) {
+    out +=
+        code == U'ß'
+            ? "SS"
+            : to_utf8(static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code))));
+  });
   return out;
 }
 
 std::string lower(std::string_view text) {
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    const LowerCase lowered = lower_case(character.code);
+  for_each_character(text, [&](char32_t code, std::string_view) {
+    const LowerCase lowered = lower_case(code);
     for (int i = 0; i < lowered.count; ++i) out += to_utf8(lowered.codes[i]);
-    at += character.bytes;
-  }
+  });
   return out;
 }
 
@@ -74,13 +67,10 @@ namespace {
 std::string with_capitals(std::string_view text, const auto& ends_word) {
   std::string out;
   bool begins = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    const std::string_view own = text.substr(at, character.bytes);
+  for_each_character(text, [&](char32_t code, std::string_view own) {
     out += begins ? upper(own) : lower(own);
-    begins = ends_word(character.code);
-    at += character.bytes;
-  }
+    begins = ends_word(code);
+  });
   return out;
 }
 

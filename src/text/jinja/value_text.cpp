@@ -29,10 +29,7 @@ std::string quoted(const std::string& text) {
   const bool has_single = text.find('\'') != std::string::npos;
   const char quote = has_single && text.find('"') == std::string::npos ? '"' : '\'';
   std::string out(1, quote);
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    const char32_t code = character.code;
-    const std::string_view own = std::string_view(text).substr(at, character.bytes);
+  for_each_character(text, [&](char32_t code, std::string_view own) {
     if (code == static_cast<char32_t>(quote) || code == '\\') {
       out += '\\';
       out += own;
@@ -46,8 +43,7 @@ std::string quoted(const std::string& text) {
              : code < 0x10000 ? fmt::format("\\u{:04x}", number)
                               : fmt::format("\\U{:08x}", number);
     }
-    at += std::max<std::size_t>(character.bytes, 1);
-  }
+  });
   return out + quote;
 }
 
@@ -115,13 +111,10 @@ std::string json_escape(char32_t code) {
 
 std::string json_text(const std::string& text, bool ascii) {
   std::string out = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    const bool plain = character.code >= ' ' && character.code != '"' && character.code != '\\' &&
-                       (!ascii || character.code < 0x7F + 1);
-    out += plain ? text.substr(at, character.bytes) : json_escape(character.code);
-    at += std::max<std::size_t>(character.bytes, 1);
-  }
+  for_each_character(text, [&](char32_t code, std::string_view own) {
+    const bool plain = code >= ' ' && code != '"' && code != '\\' && (!ascii || code < 0x7F + 1);
+    out += plain ? std::string(own) : json_escape(code);
+  });
   return out + "\"";
 }
 

@@ -12,11 +12,11 @@
 namespace heed {
 namespace {
 
-class BpeRun final : public ModelRun {
+class BpeRun {
  public:
   explicit BpeRun(const Bpe& model) : model_(model) {}
 
-  void encode(const Piece& piece, const TokenSink& out) override {
+  void operator()(const Piece& piece, const TokenSink& out) {
     if (!model_.parts_at_marks()) return encode_word(piece, 0, piece.text.size(), out);
     std::size_t begin = 0;
     for (std::size_t at = 0; (at = piece.text.find(kSpaceMark, at)) != std::string_view::npos;
@@ -62,7 +62,7 @@ Bpe::Bpe(const Vocabulary& vocabulary, BpeOptions options)
 
 TokenId Bpe::unknown() const { return has_every_byte(options_.bytes) ? -1 : options_.unknown; }
 
-std::unique_ptr<ModelRun> Bpe::run() const { return std::make_unique<BpeRun>(*this); }
+ModelRun Bpe::run() const { return BpeRun(*this); }
 
 void Bpe::add_merge(std::string_view left, std::string_view right, TokenId left_id,
                     TokenId right_id, std::int32_t rank, TokenId result) {

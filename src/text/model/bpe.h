@@ -30,7 +30,7 @@ class Bpe final : public TokenModel {
   void add_merge(std::string_view left, std::string_view right, TokenId left_id, TokenId right_id,
                  std::int32_t rank, TokenId result);
   const BpeOptions& options() const { return options_; }
-  std::unique_ptr<ModelRun> run() const override;
+  ModelRun run() const override;
   TokenId unknown() const override;
 
   /// Whether a text can be split into words that no merge joins: true if a word may end before each

@@ -1,6 +1,7 @@
 // Turns the pieces of a text into tokens: BPE, Unigram, WordPiece, WordLevel.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "heed/tokenizer.h"
@@ -20,19 +21,15 @@ struct TokenSink {
   }
 };
 
-/// The encoding of one text, with state kept from piece to piece. The pieces outlive it.
-class ModelRun {
- public:
-  virtual ~ModelRun() = default;
-  /// Appends the tokens of a nonempty piece.
-  virtual void encode(const Piece& piece, const TokenSink& out) = 0;
-};
+/// The encoding of one text, with state kept from piece to piece: appends the tokens of a nonempty
+/// piece. The pieces outlive it.
+using ModelRun = std::function<void(const Piece& piece, const TokenSink& out)>;
 
 /// Immutable; each text has a separate run.
 class TokenModel {
  public:
   virtual ~TokenModel() = default;
-  virtual std::unique_ptr<ModelRun> run() const = 0;
+  virtual ModelRun run() const = 0;
   /// The token for text without a piece; -1 if that is dropped, rejected or split into bytes.
   virtual TokenId unknown() const = 0;
 };
@@ -49,16 +46,5 @@ std::unique_ptr<TokenModel> read_word_level(const TokenizerFile& file,
 
 /// The id of `model.unk_token`; -1 if it is null. Throws if the vocabulary has no such piece.
 TokenId unknown_id(const TokenizerFile& file, const Vocabulary& vocabulary);
-
-/// A run without state: only calls `encode(piece, out)`.
-template <typename Model>
-class PlainRun final : public ModelRun {
- public:
-  explicit PlainRun(const Model& model) : model_(model) {}
-  void encode(const Piece& piece, const TokenSink& out) override { model_.encode(piece, out); }
-
- private:
-  const Model& model_;
-};
 
 }  // namespace heed

@@ -19,9 +19,7 @@ class Unigram final : public TokenModel {
       scored_.push_back({piece.score, piece.id});
     }
   }
-  std::unique_ptr<ModelRun> run() const override {
-    return std::make_unique<PlainRun<Unigram>>(*this);
-  }
+  ModelRun run() const override { return std::bind_front(&Unigram::encode, this); }
   TokenId unknown() const override {
     return has_every_byte(options_.bytes) ? -1 : options_.unknown;
   }

@@ -16,9 +16,7 @@ class WordLevel final : public TokenModel {
   WordLevel(const Vocabulary& vocabulary, TokenId unknown)
       : vocabulary_(vocabulary), unknown_(unknown) {}
   TokenId unknown() const override { return unknown_; }
-  std::unique_ptr<ModelRun> run() const override {
-    return std::make_unique<PlainRun<WordLevel>>(*this);
-  }
+  ModelRun run() const override { return std::bind_front(&WordLevel::encode, this); }
 
   void encode(const Piece& piece, const TokenSink& out) const {
     TokenId id = vocabulary_.find_in_model(piece.text);
@@ -59,9 +57,7 @@ class WordPiece final : public TokenModel {
     inside_ = trie_.walk(Trie::kRoot, options.prefix);
   }
   TokenId unknown() const override { return unknown_; }
-  std::unique_ptr<ModelRun> run() const override {
-    return std::make_unique<PlainRun<WordPiece>>(*this);
-  }
+  ModelRun run() const override { return std::bind_front(&WordPiece::encode, this); }
 
   void encode(const Piece& piece, const TokenSink& out) const {
     const std::size_t tokens = out.ids.size();

@@ -1,9 +1,7 @@
 // BERT's cleaning: removes controls, accents and case, turns white space into spaces, and separates
 // Chinese characters.
 #include "text/pipeline/normalizer.h"
-#include "text/unicode/normal_form.h"
 #include "text/unicode/properties.h"
-#include "text/utf8.h"
 
 namespace heed {
 namespace {
@@ -11,8 +9,6 @@ namespace {
 struct Options {
   bool clean = true;
   bool part_chinese = true;
-  bool strip_accents = true;
-  bool lowercase = true;
 };
 
 bool is_dropped(char32_t code) {
@@ -29,59 +25,34 @@ bool is_chinese(char32_t code) {
   return false;
 }
 
-class Clean final : public EachCharacter {
- public:
-  explicit Clean(const Options& options) : options_(options) {}
-
- private:
-  void change(char32_t code, std::vector<char32_t>& out) const override {
-    if (options_.clean) {
-      if (is_dropped(code)) return;
-      if (is_space(code)) code = ' ';
-    }
-    const bool alone = options_.part_chinese && is_chinese(code);
-    if (alone) out.push_back(' ');
-    out.push_back(code);
-    if (alone) out.push_back(' ');
+void append_clean(const Options& options, char32_t code, std::vector<char32_t>& out) {
+  if (options.clean) {
+    if (is_dropped(code)) return;
+    if (is_space(code)) code = ' ';
   }
-  Options options_;
-};
-
-class BertNormalizer final : public Normalizer {
- public:
-  explicit BertNormalizer(const Options& options) : options_(options), clean_(options) {}
-
-  Piece apply(const Piece& piece, Arena& arena) const override {
-    Piece result = piece;
-    if (options_.clean || options_.part_chinese) result = clean_.apply(result, arena);
-    if (options_.strip_accents) result = without_accents(result, arena);
-    return options_.lowercase ? lowercase_.apply(result, arena) : result;
-  }
-
- private:
-  static Piece without_accents(const Piece& piece, Arena& arena) {
-    const NormalForm form = {.compatible = false, .composed = false};
-    if (is_plainly_normal(piece.text, form)) return piece;
-    Rewrite rewrite(piece, arena);
-    for (const FormedCharacter& made : normal_form(piece.text, form))
-      if (!is_library_accent(made.code)) rewrite.put(to_utf8(made.code), made.begin, made.end);
-    return rewrite.finish();
-  }
-
-  Options options_;
-  Clean clean_;
-  Lowercase lowercase_;
-};
+  const bool alone = options.part_chinese && is_chinese(code);
+  if (alone) out.push_back(' ');
+  out.push_back(code);
+  if (alone) out.push_back(' ');
+}
 
 }  // namespace
 
-std::unique_ptr<Normalizer> read_bert_normalizer(const TokenizerFile&, const Json& component) {
-  const bool lowercase = component["lowercase"].as_flag().value_or(true);
-  return std::make_unique<BertNormalizer>(
-      Options{.clean = component["clean_text"].as_flag().value_or(true),
-              .part_chinese = component["handle_chinese_chars"].as_flag().value_or(true),
-              .strip_accents = component["strip_accents"].as_flag().value_or(lowercase),
-              .lowercase = lowercase});
+Normalizer read_bert_normalizer(const TokenizerFile&, const Json& component) {
+  const auto flag = [&](const char* name, bool otherwise) {
+    return component[name].as_flag().value_or(otherwise);
+  };
+  const Options options = {.clean = flag("clean_text", true),
+                           .part_chinese = flag("handle_chinese_chars", true)};
+  const bool is_lower = flag("lowercase", true);
+  std::vector<Normalizer> parts;
+  if (options.clean || options.part_chinese)
+    parts.push_back(of_each_character(
+        [=](char32_t code, std::vector<char32_t>& out) { append_clean(options, code, out); }));
+  if (flag("strip_accents", is_lower))
+    parts.push_back(formed({.compatible = false, .composed = false}, is_library_accent));
+  if (is_lower) parts.push_back(of_each_character(append_lower_case));
+  return in_turn(std::move(parts));
 }
 
 }  // namespace heed

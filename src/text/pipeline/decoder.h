@@ -1,7 +1,7 @@
 // Turns tokens' pieces back into text.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,18 +10,16 @@
 
 namespace heed {
 
-class Decoder {
- public:
-  virtual ~Decoder() = default;
+struct Decoder {
   /// Changes the pieces of a text in place; joined, they are the text. Tokens of single bytes
   /// remain bytes, valid UTF-8 or not.
-  virtual void apply(std::vector<std::string>& pieces) const = 0;
+  std::function<void(std::vector<std::string>& pieces)> apply = {};
   /// The maximal factor by which a piece grows, apart from an additional space.
-  virtual double growth() const { return 1; }
+  double growth = 1;
 };
 
 /// Reads the component `decoder` of a file; without one, spaces separate the pieces.
-std::unique_ptr<Decoder> read_decoder(const TokenizerFile& file, const Json& component);
+Decoder read_decoder(const TokenizerFile& file, const Json& component);
 
 /// `text` with every occurrence of the nonempty `from` replaced.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);

@@ -12,221 +12,143 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-class Chain final : public Decoder {
- public:
-  explicit Chain(std::vector<std::unique_ptr<Decoder>> parts) : parts_(std::move(parts)) {}
-  void apply(Pieces& pieces) const override {
-    for (const auto& part : parts_) part->apply(pieces);
-  }
-  double growth() const override {
-    double growth = 1;
-    for (const auto& part : parts_) growth *= part->growth();
-    return growth;
-  }
+// `change` is applied to each piece independently.
+Decoder of_each(auto change, double growth = 1) {
+  return {[change](Pieces& pieces) {
+            for (std::string& piece : pieces) change(piece);
+          },
+          growth};
+}
 
- private:
-  std::vector<std::unique_ptr<Decoder>> parts_;
-};
-
-class Blanks final : public Decoder {
- public:
-  void apply(Pieces& pieces) const override {
-    for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i].insert(0, 1, ' ');
+Decoder read_decoders(const TokenizerFile& file, const Json& component) {
+  std::vector<Decoder> parts;
+  double growth = 1;
+  for (const Json& part : file.list(component["decoders"], "decoder.decoders")) {
+    parts.push_back(read_decoder(file, part));
+    growth *= parts.back().growth;
   }
-};
+  return {[parts](Pieces& pieces) {
+            for (const Decoder& part : parts) part.apply(pieces);
+          },
+          growth};
+}
 
-class ByteLevelDecoder final : public Decoder {
- public:
-  void apply(Pieces& pieces) const override {
-    for (std::string& piece : pieces) piece = bytes_of_piece(piece);
-  }
-};
+Decoder read_byte_decoder(const TokenizerFile&, const Json&) {
+  return of_each([](std::string& piece) { piece = bytes_of_piece(piece); });
+}
 
-class ByteFallback final : public Decoder {
- public:
-  void apply(Pieces& pieces) const override {
-    for (std::string& piece : pieces)
-      if (const int byte = byte_of_piece(piece); byte >= 0)
-        piece.assign(1, static_cast<char>(byte));
-  }
-};
+Decoder read_byte_fallback(const TokenizerFile&, const Json&) {
+  return of_each([](std::string& piece) {
+    if (const int byte = byte_of_piece(piece); byte >= 0) piece.assign(1, static_cast<char>(byte));
+  });
+}
 
-class Fuse final : public Decoder {
- public:
-  void apply(Pieces& pieces) const override {
+Decoder read_fuse(const TokenizerFile&, const Json&) {
+  return {[](Pieces& pieces) {
     std::string all;
     for (const std::string& piece : pieces) all += piece;
     pieces = {std::move(all)};
-  }
-};
+  }};
+}
 
-class Replace final : public Decoder {
- public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content, std::size_t shortest_match)
-      : pattern_(std::move(pattern)),
-        content_(std::move(content)),
-        growth_(static_cast<double>(content_.size()) / static_cast<double>(shortest_match)) {}
-  double growth() const override { return std::max(growth_, 1.0); }
-  void apply(Pieces& pieces) const override {
-    for (std::string& piece : pieces) {
-      if (find_invalid_utf8(piece) >= 0) continue;
-      std::string changed;
-      std::size_t done = 0;
-      for (const auto& [begin, end] : pattern_->matches(piece)) {
-        changed.append(piece, done, begin - done);
-        changed += content_;
-        done = end;
-      }
-      if (done > 0) piece = changed.append(piece, done);
+Decoder read_replace_pieces(const TokenizerFile& file, const Json& component) {
+  Pattern pattern = read_pattern(file, component["pattern"], "decoder.pattern");
+  const std::string* const literal = component["pattern"]["String"].as_text();
+  const std::string content = file.text_of(component["content"], "decoder.content");
+  const auto shortest_match = static_cast<double>(literal == nullptr ? 1 : literal->size());
+  const auto change = [pattern = std::move(pattern), content](std::string& piece) {
+    if (find_invalid_utf8(piece) >= 0) return;
+    std::string changed;
+    std::size_t done = 0;
+    for (const auto& [begin, end] : pattern(piece)) {
+      changed.append(piece, done, begin - done);
+      changed += content;
+      done = end;
     }
-  }
+    if (done > 0) piece = changed.append(piece, done);
+  };
+  return of_each(change, std::max(static_cast<double>(content.size()) / shortest_match, 1.0));
+}
 
- private:
-  std::unique_ptr<Pattern> pattern_;
-  std::string content_;
-  double growth_;
-};
+// Strips `content` from each piece, at most `left` and `right` times.
+Decoder read_strip_pieces(const TokenizerFile& file, const Json& component) {
+  const std::string content = file.text_of(component["content"], "decoder.content");
+  if (content.empty()) file.refuse(component["content"], "decoder.content", "one character");
+  const std::int64_t left = component["start"].as_integer().value_or(0);
+  const std::int64_t right = component["stop"].as_integer().value_or(0);
+  return of_each([=](std::string& piece) {
+    for (std::int64_t i = 0; i < left && piece.starts_with(content); ++i)
+      piece.erase(0, content.size());
+    for (std::int64_t i = 0; i < right && piece.ends_with(content); ++i)
+      piece.erase(piece.size() - content.size());
+  });
+}
 
-/// Strips each piece, at most `left` and `right` times.
-class Strip final : public Decoder {
- public:
-  Strip(std::string content, std::int64_t left, std::int64_t right)
-      : content_(std::move(content)), left_(left), right_(right) {}
-  void apply(Pieces& pieces) const override {
-    for (std::string& piece : pieces) {
-      for (std::int64_t i = 0; i < left_ && piece.starts_with(content_); ++i)
-        piece.erase(0, content_.size());
-      for (std::int64_t i = 0; i < right_ && piece.ends_with(content_); ++i)
-        piece.erase(piece.size() - content_.size());
-    }
-  }
+void clean_up(std::string& piece) {
+  constexpr std::pair<std::string_view, std::string_view> kCleaner[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kCleaner) piece = replaced(piece, from, to);
+}
 
- private:
-  std::string content_;
-  std::int64_t left_;
-  std::int64_t right_;
-};
-
-class WordPieceDecoder final : public Decoder {
- public:
-  WordPieceDecoder(std::string prefix, bool cleanup)
-      : prefix_(std::move(prefix)), cleanup_(cleanup) {}
-  void apply(Pieces& pieces) const override {
+Decoder read_word_piece(const TokenizerFile& file, const Json& component) {
+  const Json& given = component["prefix"];
+  const std::string prefix = given.is_null() ? "##" : file.text_of(given, "decoder.prefix");
+  const bool cleanup = component["cleanup"].as_flag().value_or(true);
+  return {[=](Pieces& pieces) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       std::string& piece = pieces[i];
-      if (i > 0 && !prefix_.empty() && piece.starts_with(prefix_)) {
-        piece.erase(0, prefix_.size());
+      if (i > 0 && !prefix.empty() && piece.starts_with(prefix)) {
+        piece.erase(0, prefix.size());
       } else if (i > 0) {
         piece.insert(0, 1, ' ');
       }
-      if (cleanup_) clean(piece);
+      if (cleanup) clean_up(piece);
     }
-  }
+  }};
+}
 
- private:
-  static void clean(std::string& piece) {
-    constexpr std::pair<std::string_view, std::string_view> kCleaner[] = {
-        {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-    for (const auto& [from, to] : kCleaner) piece = replaced(piece, from, to);
-  }
-  std::string prefix_;
-  bool cleanup_;
-};
-
-class MetaspaceDecoder final : public Decoder {
- public:
-  explicit MetaspaceDecoder(Metaspace options) : options_(std::move(options)) {}
-  void apply(Pieces& pieces) const override {
+Decoder read_metaspace_decoder(const TokenizerFile& file, const Json& component) {
+  return {[options = read_metaspace(file, component, "decoder")](Pieces& pieces) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       // Every mark of the first piece, not only the first mark, like in tokenizers.
-      const bool drops = i == 0 && options_.prepend != Metaspace::Prepend::kNever;
-      pieces[i] = replaced(pieces[i], options_.mark, drops ? "" : " ");
+      const bool drops = i == 0 && options.prepend != Metaspace::Prepend::kNever;
+      pieces[i] = replaced(pieces[i], options.mark, drops ? "" : " ");
     }
-  }
+  }};
+}
 
- private:
-  Metaspace options_;
-};
-
-/// A suffix marks the end of a word.
-class SuffixDecoder final : public Decoder {
- public:
-  explicit SuffixDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-  void apply(Pieces& pieces) const override {
+// A suffix marks the end of a word.
+Decoder read_suffix(const TokenizerFile& file, const Json& component) {
+  const Json& given = component["suffix"];
+  const std::string suffix = given.is_null() ? "</w>" : file.text_of(given, "decoder.suffix");
+  if (suffix.empty()) file.refuse(given, "decoder.suffix", "a text that is not empty");
+  return {[=](Pieces& pieces) {
     for (std::size_t i = 0; i < pieces.size(); ++i)
-      pieces[i] = replaced(pieces[i], suffix_, i + 1 < pieces.size() ? " " : "");
-  }
-
- private:
-  std::string suffix_;
-};
-
-std::unique_ptr<Decoder> read_chain(const TokenizerFile& file, const Json& component) {
-  std::vector<std::unique_ptr<Decoder>> parts;
-  for (const Json& part : file.list(component["decoders"], "decoder.decoders"))
-    parts.push_back(read_decoder(file, part));
-  return std::make_unique<Chain>(std::move(parts));
+      pieces[i] = replaced(pieces[i], suffix, i + 1 < pieces.size() ? " " : "");
+  }};
 }
 
-template <typename T>
-std::unique_ptr<Decoder> read_plain(const TokenizerFile&, const Json&) {
-  return std::make_unique<T>();
-}
-
-std::unique_ptr<Decoder> read_replace(const TokenizerFile& file, const Json& component) {
-  auto pattern = read_pattern(file, component["pattern"], "decoder.pattern");
-  const std::string* const literal = component["pattern"]["String"].as_text();
-  return std::make_unique<Replace>(std::move(pattern),
-                                   file.text_of(component["content"], "decoder.content"),
-                                   literal == nullptr ? 1 : literal->size());
-}
-
-std::unique_ptr<Decoder> read_strip(const TokenizerFile& file, const Json& component) {
-  std::string content = file.text_of(component["content"], "decoder.content");
-  if (content.empty()) file.refuse(component["content"], "decoder.content", "one character");
-  return std::make_unique<Strip>(std::move(content), component["start"].as_integer().value_or(0),
-                                 component["stop"].as_integer().value_or(0));
-}
-
-std::unique_ptr<Decoder> read_word_piece(const TokenizerFile& file, const Json& component) {
-  const Json& prefix = component["prefix"];
-  return std::make_unique<WordPieceDecoder>(
-      prefix.is_null() ? "##" : file.text_of(prefix, "decoder.prefix"),
-      component["cleanup"].as_flag().value_or(true));
-}
-
-std::unique_ptr<Decoder> read_metaspace_decoder(const TokenizerFile& file, const Json& component) {
-  return std::make_unique<MetaspaceDecoder>(read_metaspace(file, component, "decoder"));
-}
-
-std::unique_ptr<Decoder> read_suffix(const TokenizerFile& file, const Json& component) {
-  const Json& suffix = component["suffix"];
-  std::string text = suffix.is_null() ? "</w>" : file.text_of(suffix, "decoder.suffix");
-  if (text.empty()) file.refuse(suffix, "decoder.suffix", "a text that is not empty");
-  return std::make_unique<SuffixDecoder>(std::move(text));
+void separate(Pieces& pieces) {
+  for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i].insert(0, 1, ' ');
 }
 
 constexpr ComponentReader<Decoder> kDecoders[] = {
-    {"BPEDecoder", read_suffix},
-    {"ByteFallback", read_plain<ByteFallback>},
-    {"ByteLevel", read_plain<ByteLevelDecoder>},
-    {"Fuse", read_plain<Fuse>},
-    {"Metaspace", read_metaspace_decoder},
-    {"Replace", read_replace},
-    {"Sequence", read_chain},
-    {"Strip", read_strip},
+    {"BPEDecoder", read_suffix},           {"ByteFallback", read_byte_fallback},
+    {"ByteLevel", read_byte_decoder},      {"Fuse", read_fuse},
+    {"Metaspace", read_metaspace_decoder}, {"Replace", read_replace_pieces},
+    {"Sequence", read_decoders},           {"Strip", read_strip_pieces},
     {"WordPiece", read_word_piece},
 };
 
 }  // namespace
 
-std::unique_ptr<Decoder> read_decoder(const TokenizerFile& file, const Json& component) {
-  if (component.is_null()) return std::make_unique<Blanks>();
+Decoder read_decoder(const TokenizerFile& file, const Json& component) {
+  if (component.is_null()) return {separate};
   constexpr double kMostGrowth = 64;
-  auto decoder = read_component<Decoder>(file, component, "decoder", kDecoders);
-  if (decoder->growth() > kMostGrowth)
+  Decoder decoder = read_component<Decoder>(file, component, "decoder", kDecoders);
+  if (decoder.growth > kMostGrowth)
     file.refuse_type(component, "decoder", "one that makes a text at most 64 times longer",
                      ErrorCode::kUnsupported);
   return decoder;

@@ -1,40 +1,34 @@
 // Changes a text before it is split: cleaning, normal forms, lower case, marks for spaces.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "text/pipeline/piece.h"
 #include "text/tokenizer_file.h"
+#include "text/unicode/normal_form.h"
 
 namespace heed {
 
-class Normalizer {
- public:
-  virtual ~Normalizer() = default;
-  /// `piece` must be valid UTF-8; so is the result.
-  virtual Piece apply(const Piece& piece, Arena& arena) const = 0;
-};
+/// `piece` must be valid UTF-8; so is the result.
+using Normalizer = std::function<Piece(const Piece& piece, Arena& arena)>;
 
-/// Reads the component `normalizer` of a file, or a part of it; null if there is none.
-std::unique_ptr<Normalizer> read_normalizer(const TokenizerFile& file, const Json& component);
+/// Reads the component `normalizer` of a file, or a part of it; empty if there is none.
+Normalizer read_normalizer(const TokenizerFile& file, const Json& component);
 
-std::unique_ptr<Normalizer> read_bert_normalizer(const TokenizerFile& file, const Json& component);
-std::unique_ptr<Normalizer> read_charsmap_normalizer(const TokenizerFile& file,
-                                                     const Json& component);
+Normalizer read_bert_normalizer(const TokenizerFile& file, const Json& component);
+Normalizer read_charsmap_normalizer(const TokenizerFile& file, const Json& component);
 
-/// Changes each character independently: keeps, drops or replaces it.
-class EachCharacter : public Normalizer {
- public:
-  Piece apply(const Piece& piece, Arena& arena) const final;
+/// Applies the normalizers in this order.
+Normalizer in_turn(std::vector<Normalizer> parts);
 
- protected:
-  /// Appends the replacement of `code` to `out`.
-  virtual void change(char32_t code, std::vector<char32_t>& out) const = 0;
-};
+/// Changes each character independently: `change` appends the replacement of `code` to `out`.
+Normalizer of_each_character(std::function<void(char32_t code, std::vector<char32_t>& out)> change);
 
-class Lowercase final : public EachCharacter {
-  void change(char32_t code, std::vector<char32_t>& out) const override;
-};
+/// The characters of the normal form, except those that `drops` names.
+Normalizer formed(NormalForm form, bool (*drops)(char32_t code));
+
+/// Appends the lower case of `code`.
+void append_lower_case(char32_t code, std::vector<char32_t>& out);
 
 }  // namespace heed

@@ -9,71 +9,55 @@
 namespace heed {
 namespace {
 
-class Literal final : public Pattern {
- public:
-  explicit Literal(std::string text) : text_(std::move(text)) {}
-  std::vector<PatternMatch> matches(std::string_view text) const override {
-    std::vector<PatternMatch> found;
-    for (std::size_t at = 0; (at = text.find(text_, at)) != std::string_view::npos;
-         at += text_.size())
-      found.push_back({at, at + text_.size()});
-    return found;
-  }
-
- private:
-  std::string text_;
-};
+std::vector<PatternMatch> occurrences(std::string_view text, std::string_view literal) {
+  std::vector<PatternMatch> found;
+  for (std::size_t at = 0; (at = text.find(literal, at)) != std::string_view::npos;
+       at += literal.size())
+    found.push_back({at, at + literal.size()});
+  return found;
+}
 
 // `end(text, begin)` is the end of the match at `begin`; `begin` if there is none.
 template <std::size_t (*end)(std::string_view text, std::size_t begin)>
-class Scanner final : public Pattern {
- public:
-  std::vector<PatternMatch> matches(std::string_view text) const override {
-    std::vector<PatternMatch> found;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t reached = end(text, begin);
-      if (reached > begin) found.push_back({begin, reached});
-      begin = reached > begin ? reached : begin + character_at(text, begin).bytes;
-    }
-    return found;
+std::vector<PatternMatch> scanned(std::string_view text) {
+  std::vector<PatternMatch> found;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t reached = end(text, begin);
+    if (reached > begin) found.push_back({begin, reached});
+    begin = reached > begin ? reached : begin + character_at(text, begin).bytes;
   }
-};
-
-template <std::size_t (*end)(std::string_view text, std::size_t begin)>
-std::unique_ptr<Pattern> make() {
-  return std::make_unique<Scanner<end>>();
+  return found;
 }
 
 // Patterns of the commonest tokenizers, written as scanners, which are many times faster than
 // regular expressions.
 struct Known {
   std::string_view regex;
-  std::unique_ptr<Pattern> (*make)();
+  std::vector<PatternMatch> (*matches)(std::string_view text);
 };
 
 constexpr Known kKnown[] = {
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-     make<gpt2_word_end>},
+     scanned<gpt2_word_end>},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
-     make<gpt2_word_end>},
-    {kGpt4Words, make<llama3_word_end>},
-    {kQwen2Words, make<qwen2_word_end>},
-    {kGpt4oWords, make<gpt4o_word_end>},
+     scanned<gpt2_word_end>},
+    {kGpt4Words, scanned<llama3_word_end>},
+    {kQwen2Words, scanned<qwen2_word_end>},
+    {kGpt4oWords, scanned<gpt4o_word_end>},
 };
 
 }  // namespace
 
-std::unique_ptr<Pattern> read_pattern(const TokenizerFile& file, const Json& value,
-                                      std::string_view argument) {
+Pattern read_pattern(const TokenizerFile& file, const Json& value, std::string_view argument) {
   if (const std::string* literal = value["String"].as_text()) {
     if (literal->empty()) file.refuse(value, argument, "a text that is not empty");
-    return std::make_unique<Literal>(*literal);
+    return [literal = *literal](std::string_view text) { return occurrences(text, literal); };
   }
   const std::string* regex = value["Regex"].as_text();
   if (regex == nullptr) file.refuse(value, argument, "an object with a String or a Regex");
   for (const Known& known : kKnown)
-    if (known.regex == *regex) return known.make();
-  if (auto pattern = read_regex(*regex)) return pattern;
+    if (known.regex == *regex) return known.matches;
+  if (Pattern pattern = read_regex(*regex)) return pattern;
   file.refuse(value["Regex"], fmt::format("{}.Regex", argument),
               "a regular expression that docs/models.md lists", ErrorCode::kUnsupported);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -32,17 +32,12 @@ struct PatternMatch {
   std::size_t end = 0;
 };
 
-class Pattern {
- public:
-  virtual ~Pattern() = default;
-  /// All non-overlapping matches, from left to right. `text` must be valid UTF-8.
-  virtual std::vector<PatternMatch> matches(std::string_view text) const = 0;
-};
+/// All non-overlapping matches in a text, from left to right. The text must be valid UTF-8.
+using Pattern = std::function<std::vector<PatternMatch>(std::string_view text)>;
 
 /// Reads `{"String": ...}` or `{"Regex": ...}`, the file's member `argument`. Throws for an
 /// unsupported regular expression.
-std::unique_ptr<Pattern> read_pattern(const TokenizerFile& file, const Json& value,
-                                      std::string_view argument);
+Pattern read_pattern(const TokenizerFile& file, const Json& value, std::string_view argument);
 
 /// The end of the white space that begins at `begin`, at most `end`.
 std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end);
@@ -54,8 +49,8 @@ std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t 
 Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena);
 
 /// A regular expression in Oniguruma's syntax: sets of characters, general categories, groups,
-/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Null if it uses anything
+/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Empty if it uses anything
 /// else, may match nothing, or repeats something that may be empty.
-std::unique_ptr<Pattern> read_regex(std::string_view regex);
+Pattern read_regex(std::string_view regex);
 
 }  // namespace heed

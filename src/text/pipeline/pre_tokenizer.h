@@ -1,7 +1,7 @@
 // Splits a text before the model sees it: tokens never cross these borders.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,25 +12,22 @@
 
 namespace heed {
 
-class PreTokenizer {
- public:
-  virtual ~PreTokenizer() = default;
-  /// Appends the parts of `piece`, all nonempty.
-  virtual void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const = 0;
-};
+/// Appends the parts of `piece`, all nonempty.
+using PreTokenizer = std::function<void(const Piece& piece, Arena& arena, std::vector<Piece>& out)>;
 
-/// Reads the component `pre_tokenizer` of a file, or a part of it; null if there is none.
-std::unique_ptr<PreTokenizer> read_pre_tokenizer(const TokenizerFile& file, const Json& component);
+/// Reads the component `pre_tokenizer` of a file, or a part of it; empty if there is none.
+PreTokenizer read_pre_tokenizer(const TokenizerFile& file, const Json& component);
 
-std::unique_ptr<PreTokenizer> read_split(const TokenizerFile& file, const Json& component);
-std::unique_ptr<PreTokenizer> read_digits(const TokenizerFile& file, const Json& component);
-std::unique_ptr<PreTokenizer> read_punctuation(const TokenizerFile& file, const Json& component);
-std::unique_ptr<PreTokenizer> read_delimiter(const TokenizerFile& file, const Json& component);
-std::unique_ptr<PreTokenizer> read_whitespace(const TokenizerFile& file, const Json& component);
-std::unique_ptr<PreTokenizer> read_whitespace_split(const TokenizerFile& file,
-                                                    const Json& component);
-std::unique_ptr<PreTokenizer> read_bert_pre_tokenizer(const TokenizerFile& file,
-                                                      const Json& component);
+/// Cuts the pieces of each part with the next one.
+PreTokenizer cut_in_turn(std::vector<PreTokenizer> parts);
+
+PreTokenizer read_split(const TokenizerFile& file, const Json& component);
+PreTokenizer read_digits(const TokenizerFile& file, const Json& component);
+PreTokenizer read_punctuation(const TokenizerFile& file, const Json& component);
+PreTokenizer read_delimiter(const TokenizerFile& file, const Json& component);
+PreTokenizer read_whitespace(const TokenizerFile& file, const Json& component);
+PreTokenizer read_whitespace_split(const TokenizerFile& file, const Json& component);
+PreTokenizer read_bert_pre_tokenizer(const TokenizerFile& file, const Json& component);
 
 /// `Metaspace`: a visible mark for spaces, as pre-tokeniser and decoder.
 struct Metaspace {

@@ -8,112 +8,71 @@
 namespace heed {
 namespace {
 
-class PreTokenizerChain final : public PreTokenizer {
- public:
-  explicit PreTokenizerChain(std::vector<std::unique_ptr<PreTokenizer>> parts)
-      : parts_(std::move(parts)) {}
-
-  void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {
-    std::vector<Piece> pieces = {piece};
-    for (const auto& part : parts_) {
-      std::vector<Piece> cut;
-      for (const Piece& one : pieces) part->cut(one, arena, cut);
-      pieces = std::move(cut);
-    }
-    out.insert(out.end(), pieces.begin(), pieces.end());
+// Cuts GPT-2's words, or leaves the piece whole.
+void cut_bytes(const Piece& piece, bool cut_words, std::vector<Piece>& out) {
+  for (std::size_t begin = 0; begin < piece.text.size();) {
+    const std::size_t end = cut_words ? gpt2_word_end(piece.text, begin) : piece.text.size();
+    out.push_back(piece.slice(begin, end));
+    begin = end;
   }
+}
 
- private:
-  std::vector<std::unique_ptr<PreTokenizer>> parts_;
-};
+// `TokenizerFile::is_of_bytes` says that the model's pieces are bytes.
+PreTokenizer read_byte_level(const TokenizerFile&, const Json& component) {
+  const bool add_prefix_space = component["add_prefix_space"].as_flag().value_or(true);
+  const bool cut_words = component["use_regex"].as_flag().value_or(true);
+  return [=](const Piece& piece, Arena& arena, std::vector<Piece>& out) {
+    if (!add_prefix_space || piece.text.starts_with(' ')) return cut_bytes(piece, cut_words, out);
+    Rewrite rewrite(piece, arena);
+    rewrite.put_in_front(" ");
+    rewrite.keep(0, piece.text.size());
+    cut_bytes(rewrite.finish(), cut_words, out);
+  };
+}
 
-/// Splits GPT-2's words. `TokenizerFile::is_of_bytes` says that the model's pieces are bytes.
-class ByteLevel final : public PreTokenizer {
- public:
-  ByteLevel(bool add_prefix_space, bool cut_words)
-      : add_prefix_space_(add_prefix_space), cut_words_(cut_words) {}
-
-  void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {
-    if (add_prefix_space_ && !piece.text.starts_with(' ')) {
-      Rewrite rewrite(piece, arena);
-      rewrite.put_in_front(" ");
-      rewrite.keep(0, piece.text.size());
-      return cut_prefixed(rewrite.finish(), out);
-    }
-    cut_prefixed(piece, out);
-  }
-
- private:
-  void cut_prefixed(const Piece& piece, std::vector<Piece>& out) const {
-    for (std::size_t begin = 0; begin < piece.text.size();) {
-      const std::size_t end = cut_words_ ? gpt2_word_end(piece.text, begin) : piece.text.size();
-      out.push_back(piece.slice(begin, end));
-      begin = end;
+Piece with_marks(const Metaspace& options, const Piece& piece, Arena& arena) {
+  Rewrite rewrite(piece, arena);
+  for (std::size_t i = 0; i < piece.text.size(); ++i) {
+    if (piece.text[i] == ' ') {
+      rewrite.put(options.mark, i, i + 1);
+    } else {
+      rewrite.keep(i, i + 1);
     }
   }
-  bool add_prefix_space_;
-  bool cut_words_;
-};
+  const Piece marked = rewrite.finish();
+  const bool wanted = options.prepend == Metaspace::Prepend::kAlways ||
+                      (options.prepend == Metaspace::Prepend::kFirst && !piece.text.empty() &&
+                       piece.span(0, 1).begin == 0);
+  if (!wanted || marked.text.empty() || marked.text.starts_with(options.mark)) return marked;
+  return prepended(marked, options.mark, arena);
+}
 
-/// Replaces each space by a mark and puts one in front; words begin at marks.
-class MetaspaceWords final : public PreTokenizer {
- public:
-  explicit MetaspaceWords(Metaspace options) : options_(std::move(options)) {}
-
-  void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {
-    const Piece marked = with_marks(piece, arena);
+// Replaces each space by a mark and puts one in front; words begin at marks.
+PreTokenizer read_metaspace_words(const TokenizerFile& file, const Json& component) {
+  return [options = read_metaspace(file, component, "pre_tokenizer")](
+             const Piece& piece, Arena& arena, std::vector<Piece>& out) {
+    const Piece marked = with_marks(options, piece, arena);
     std::size_t begin = 0;
-    if (options_.split)
-      for (std::size_t at = marked.text.find(options_.mark, 1); at != std::string_view::npos;
-           at = marked.text.find(options_.mark, at + 1)) {
+    if (options.split)
+      for (std::size_t at = marked.text.find(options.mark, 1); at != std::string_view::npos;
+           at = marked.text.find(options.mark, at + 1)) {
         out.push_back(marked.slice(begin, at));
         begin = at;
       }
     if (begin < marked.text.size()) out.push_back(marked.slice(begin, marked.text.size()));
-  }
+  };
+}
 
- private:
-  Piece with_marks(const Piece& piece, Arena& arena) const {
-    Rewrite rewrite(piece, arena);
-    for (std::size_t i = 0; i < piece.text.size(); ++i) {
-      if (piece.text[i] == ' ') {
-        rewrite.put(options_.mark, i, i + 1);
-      } else {
-        rewrite.keep(i, i + 1);
-      }
-    }
-    const Piece marked = rewrite.finish();
-    const bool wanted = options_.prepend == Metaspace::Prepend::kAlways ||
-                        (options_.prepend == Metaspace::Prepend::kFirst && !piece.text.empty() &&
-                         piece.span(0, 1).begin == 0);
-    if (!wanted || marked.text.empty() || marked.text.starts_with(options_.mark)) return marked;
-    return prepended(marked, options_.mark, arena);
-  }
-  Metaspace options_;
-};
-
-std::unique_ptr<PreTokenizer> read_pre_tokenizers(const TokenizerFile& file,
-                                                  const Json& component) {
-  std::vector<std::unique_ptr<PreTokenizer>> parts;
+PreTokenizer read_pre_tokenizers(const TokenizerFile& file, const Json& component) {
+  std::vector<PreTokenizer> parts;
   const auto list = file.list(component["pretokenizers"], "pre_tokenizer.pretokenizers");
   for (const Json& part : list) {
     if (part["type"] == Json("ByteLevel") && &part != &list.back())
       file.refuse_type(part, "a part of pre_tokenizer.pretokenizers before the last",
                        "one that leaves characters as they are");
-    if (auto pre_tokenizer = read_pre_tokenizer(file, part))
-      parts.push_back(std::move(pre_tokenizer));
+    if (PreTokenizer cut = read_pre_tokenizer(file, part)) parts.push_back(std::move(cut));
   }
-  return std::make_unique<PreTokenizerChain>(std::move(parts));
-}
-
-std::unique_ptr<PreTokenizer> read_byte_level(const TokenizerFile&, const Json& component) {
-  return std::make_unique<ByteLevel>(component["add_prefix_space"].as_flag().value_or(true),
-                                     component["use_regex"].as_flag().value_or(true));
-}
-
-std::unique_ptr<PreTokenizer> read_metaspace_words(const TokenizerFile& file,
-                                                   const Json& component) {
-  return std::make_unique<MetaspaceWords>(read_metaspace(file, component, "pre_tokenizer"));
+  return cut_in_turn(std::move(parts));
 }
 
 constexpr ComponentReader<PreTokenizer> kPreTokenizers[] = {
@@ -131,7 +90,19 @@ constexpr ComponentReader<PreTokenizer> kPreTokenizers[] = {
 
 }  // namespace
 
-std::unique_ptr<PreTokenizer> read_pre_tokenizer(const TokenizerFile& file, const Json& component) {
+PreTokenizer cut_in_turn(std::vector<PreTokenizer> parts) {
+  return [parts = std::move(parts)](const Piece& piece, Arena& arena, std::vector<Piece>& out) {
+    std::vector<Piece> pieces = {piece};
+    for (const PreTokenizer& part : parts) {
+      std::vector<Piece> cut;
+      for (const Piece& one : pieces) part(one, arena, cut);
+      pieces = std::move(cut);
+    }
+    out.insert(out.end(), pieces.begin(), pieces.end());
+  };
+}
+
+PreTokenizer read_pre_tokenizer(const TokenizerFile& file, const Json& component) {
   return read_component<PreTokenizer>(file, component, "pre_tokenizer", kPreTokenizers);
 }
 

@@ -403,37 +403,28 @@ class Search {
   std::size_t done_ = 0;
 };
 
-class Regex final : public Pattern {
- public:
-  Regex(std::vector<Step> steps, std::vector<RegexSet> sets)
-      : steps_(std::move(steps)), sets_(std::move(sets)) {}
-
-  std::vector<PatternMatch> matches(std::string_view text) const override {
-    std::vector<PatternMatch> found;
-    Search search(steps_, sets_, text);
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = search.end_of(0, begin);
-      const bool is_match = end != kNowhere && end > begin;
-      if (is_match) found.push_back({begin, end});
-      begin = is_match ? end : begin + character_at(text, begin).bytes;
-    }
-    return found;
+std::vector<PatternMatch> matches(Search search, std::string_view text) {
+  std::vector<PatternMatch> found;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = search.end_of(0, begin);
+    const bool is_match = end != kNowhere && end > begin;
+    if (is_match) found.push_back({begin, end});
+    begin = is_match ? end : begin + character_at(text, begin).bytes;
   }
-
- private:
-  std::vector<Step> steps_;
-  std::vector<RegexSet> sets_;
-};
+  return found;
+}
 
 }  // namespace
 
-std::unique_ptr<Pattern> read_regex(std::string_view regex) {
+Pattern read_regex(std::string_view regex) {
   try {
     PatternReader reader(regex);
-    std::vector<Step> steps = reader.whole().steps;
-    return std::make_unique<Regex>(std::move(steps), std::move(reader.sets));
+    const std::vector<Step> steps = reader.whole().steps;
+    return [steps, sets = std::move(reader.sets)](std::string_view text) {
+      return matches(Search(steps, sets, text), text);
+    };
   } catch (const Unread&) {
-    return nullptr;
+    return {};
   }
 }
 

@@ -17,12 +17,12 @@ struct Written {
   }
 };
 
-class SentencePieceNormalizer final : public Normalizer {
+class SentencePieceNormalizer {
  public:
   SentencePieceNormalizer(std::optional<Charsmap> map, Trie kept, const SentencePieceSpaces& spaces)
       : map_(std::move(map)), kept_(std::move(kept)), spaces_(spaces) {}
 
-  Piece apply(const Piece& piece, Arena& arena) const override {
+  Piece operator()(const Piece& piece, Arena& arena) const {
     Written written;
     const std::size_t end = write(piece.text, written, arena);
     // A byte's origin extends to the beginning of the next character.
@@ -105,51 +105,38 @@ class SentencePieceNormalizer final : public Normalizer {
   SentencePieceSpaces spaces_;
 };
 
-class SentencePieceDecoder final : public Decoder {
- public:
-  SentencePieceDecoder(SentencePieceSurface surface, const SentencePieceSpaces& spaces)
-      : surface_(std::move(surface)), spaces_(spaces) {}
+// Writes the marks of a piece as spaces. Returns whether the text has still to begin.
+bool decode(std::string& piece, bool at_begin, const SentencePieceSpaces& spaces) {
+  const bool drops = at_begin && piece.starts_with(kSpaceMark);
+  if (drops) piece.erase(0, kSpaceMark.size());
+  piece = replaced(piece, kSpaceMark, " ");
+  return at_begin && piece.empty() && (!drops || spaces.remove_extra);
+}
 
-  void apply(std::vector<std::string>& pieces) const override {
-    bool at_begin = spaces_.add_prefix || spaces_.remove_extra;  // where a mark has no text
+}  // namespace
+
+Normalizer sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
+                                     const SentencePieceSpaces& spaces) {
+  return SentencePieceNormalizer(std::move(map), std::move(kept), spaces);
+}
+
+Decoder sentence_piece_decoder(SentencePieceSurface surface, const SentencePieceSpaces& spaces) {
+  return {[surface = std::move(surface), spaces](std::vector<std::string>& pieces) {
+    bool at_begin = spaces.add_prefix || spaces.remove_extra;  // where a mark has no text
     for (std::string& piece : pieces) {
       if (const int byte = byte_of_piece(piece); byte >= 0) {
         piece.assign(1, static_cast<char>(byte));
-      } else if (piece == surface_.unknown) {
-        piece = surface_.unknown_surface;
-      } else if (std::ranges::find(surface_.control, piece) != surface_.control.end()) {
+      } else if (piece == surface.unknown) {
+        piece = surface.unknown_surface;
+      } else if (std::ranges::find(surface.control, piece) != surface.control.end()) {
         piece.clear();
       } else {
-        at_begin = decode(piece, at_begin);
+        at_begin = decode(piece, at_begin, spaces);
         continue;
       }
       at_begin = at_begin && piece.empty();
     }
-  }
-
- private:
-  // Returns whether the text has still to begin.
-  bool decode(std::string& piece, bool at_begin) const {
-    const bool drops = at_begin && piece.starts_with(kSpaceMark);
-    if (drops) piece.erase(0, kSpaceMark.size());
-    piece = replaced(piece, kSpaceMark, " ");
-    return at_begin && piece.empty() && (!drops || spaces_.remove_extra);
-  }
-
-  SentencePieceSurface surface_;
-  SentencePieceSpaces spaces_;
-};
-
-}  // namespace
-
-std::unique_ptr<Normalizer> sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
-                                                      const SentencePieceSpaces& spaces) {
-  return std::make_unique<SentencePieceNormalizer>(std::move(map), std::move(kept), spaces);
-}
-
-std::unique_ptr<Decoder> sentence_piece_decoder(SentencePieceSurface surface,
-                                                const SentencePieceSpaces& spaces) {
-  return std::make_unique<SentencePieceDecoder>(std::move(surface), spaces);
+  }};
 }
 
 }  // namespace heed

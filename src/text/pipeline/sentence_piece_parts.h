@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,15 +48,14 @@ struct SentencePieceSpaces {
 };
 
 /// `kept` has symbols that no rule changes. `map` may be empty.
-std::unique_ptr<Normalizer> sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
-                                                      const SentencePieceSpaces& spaces);
+Normalizer sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
+                                     const SentencePieceSpaces& spaces);
 
 struct SentencePieceSurface {
   std::string unknown;  // this piece, and its text
   std::string unknown_surface;
   std::vector<std::string> control;  // pieces without text
 };
-std::unique_ptr<Decoder> sentence_piece_decoder(SentencePieceSurface surface,
-                                                const SentencePieceSpaces& spaces);
+Decoder sentence_piece_decoder(SentencePieceSurface surface, const SentencePieceSpaces& spaces);
 
 }  // namespace heed

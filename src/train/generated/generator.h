@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,33 +27,30 @@ enum class AnswerForm : std::uint8_t {
   kNext,      // the source's own next word, -1 if no answer is expected
 };
 
-class Generator {
- public:
-  virtual ~Generator() = default;
-  virtual AnswerForm form() const = 0;
-  virtual std::vector<std::string> words() const = 0;
-  virtual std::vector<std::string> labels() const { return words(); }
+struct Generator {
+  AnswerForm form = AnswerForm::kAligned;
+  std::vector<std::string> words = {};
+  std::vector<std::string> labels = {};  // empty: the words
+  std::int64_t longest = 0;              // maximal length of a source and of an answer
   /// Fills an empty puzzle. Puzzles made for validation (`held_out`) are never made for training,
   /// if the generator has so few that they repeat.
-  virtual void make(Random& random, bool held_out, Puzzle& puzzle) const = 0;
-  /// Maximal lengths of a source and of an answer.
-  virtual std::int64_t longest() const = 0;
+  std::function<void(Random& random, bool held_out, Puzzle& puzzle)> make = {};
 };
 
 struct GeneratorEntry {
   std::string_view name, about;
   std::int64_t usual_length;
-  std::unique_ptr<Generator> (*make)(std::int64_t length);
+  Generator (*make)(std::int64_t length);
 };
 std::span<const GeneratorEntry> generators();
 
-std::unique_ptr<Generator> reverse_generator(std::int64_t length);
-std::unique_ptr<Generator> copy_generator(std::int64_t length);
-std::unique_ptr<Generator> sort_generator(std::int64_t length);
-std::unique_ptr<Generator> add_generator(std::int64_t length);
-std::unique_ptr<Generator> anomaly_generator(std::int64_t length);
-std::unique_ptr<Generator> induction_generator(std::int64_t length);
-std::unique_ptr<Generator> pronoun_generator(std::int64_t length);
+Generator reverse_generator(std::int64_t length);
+Generator copy_generator(std::int64_t length);
+Generator sort_generator(std::int64_t length);
+Generator add_generator(std::int64_t length);
+Generator anomaly_generator(std::int64_t length);
+Generator induction_generator(std::int64_t length);
+Generator pronoun_generator(std::int64_t length);
 
 /// One of `items`, with equal probability.
 template <typename T>

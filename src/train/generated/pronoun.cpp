@@ -2,6 +2,7 @@
 // order, and only the pronoun's form shows which one it means.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "train/generated/generator.h"
 
@@ -26,25 +27,13 @@ constexpr std::string_view kRest[] = {"she", "he", "it", "the", "was", "near", "
 constexpr std::array<Words, 10> kAll = {kWomen,   kMen,    kThings,  kVerbs,  kPlaces,
                                         kBetween, kStates, kPersons, kOthers, kRest};
 
-class Pronouns : public Generator {
+class Pronouns {
  public:
-  explicit Pronouns(std::int64_t sentences) : sentences_(sentences) {
-    for (const Words& list : kAll)
-      for (const std::string_view word : list)
-        if (std::ranges::find(words_, word) == words_.end()) words_.emplace_back(word);
-  }
-
-  AnswerForm form() const override { return AnswerForm::kLabels; }
-  std::vector<std::string> words() const override { return words_; }
-  // The nouns are the first words, so a noun's label is its number.
-  std::vector<std::string> labels() const override {
-    return {words_.begin(),
-            words_.begin() + std::size(kWomen) + std::size(kMen) + std::size(kThings)};
-  }
-  std::int64_t longest() const override { return 7 + 6 + 6 * sentences_; }
+  Pronouns(std::int64_t sentences, std::vector<std::string> words)
+      : sentences_(sentences), words_(std::move(words)) {}
 
   // Pairs of persons are held out: no validation story has a pair from training.
-  void make(Random& random, bool held_out, Puzzle& puzzle) const override {
+  void operator()(Random& random, bool held_out, Puzzle& puzzle) const {
     const std::size_t woman = random.below(std::size(kWomen));
     const std::size_t man = (woman + held_offset(random, held_out)) % std::size(kMen);
     const std::string_view thing = one_of<std::string_view>(random, kThings);
@@ -103,8 +92,17 @@ class Pronouns : public Generator {
 
 }  // namespace
 
-std::unique_ptr<Generator> pronoun_generator(std::int64_t length) {
-  return std::make_unique<Pronouns>(length);
+Generator pronoun_generator(std::int64_t length) {
+  Generator generator = {.form = AnswerForm::kLabels, .longest = 7 + 6 + 6 * length};
+  std::vector<std::string>& words = generator.words;
+  for (const Words& list : kAll)
+    for (const std::string_view word : list)
+      if (std::ranges::find(words, word) == words.end()) words.emplace_back(word);
+  // The nouns are the first words, so a noun's label is its number.
+  generator.labels.assign(words.begin(),
+                          words.begin() + std::size(kWomen) + std::size(kMen) + std::size(kThings));
+  generator.make = Pronouns(length, words);
+  return generator;
 }
 
 }  // namespace heed

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
 #include "ops/kernels/adamw.h"
 #include "ops/kernels/elementwise.h"
@@ -12,104 +11,6 @@
 #include "ops/kernels/rows.h"
 
 namespace heed::kernels::reference {
-
-inline double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
-
-inline double gelu_derivative(double x) {
-  const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
-  return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * density;
-}
-
-inline constexpr double kGeluCube = 0.044715;
-
-inline double gelu_tanh(double x) {
-  const double inner = std::sqrt(2 / std::numbers::pi) * (x + kGeluCube * x * x * x);
-  return 0.5 * x * (1 + std::tanh(inner));
-}
-
-inline double gelu_tanh_derivative(double x) {
-  const double root = std::sqrt(2 / std::numbers::pi);
-  const double tanh = std::tanh(root * (x + kGeluCube * x * x * x));
-  const double slope = root * (1 + 3 * kGeluCube * x * x);
-  return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * slope;
-}
-
-inline double silu(double x) { return x / (1 + std::exp(-x)); }
-
-inline double silu_derivative(double x) {
-  const double share = 1 / (1 + std::exp(-x));
-  return share + x * share * (1 - share);
-}
-
-inline constexpr double kQuickGelu = 1.702;
-
-inline double quick_gelu(double x) { return silu(kQuickGelu * x) / kQuickGelu; }
-
-inline double quick_gelu_derivative(double x) { return silu_derivative(kQuickGelu * x); }
-
-inline double relu(double x) { return x > 0 || std::isnan(x) ? x : 0; }
-
-inline double relu_derivative(double x) { return x > 0 ? 1 : 0; }
-
-inline double squared_relu(double x) { return relu(x) * relu(x); }
-
-inline double squared_relu_derivative(double x) { return 2 * relu(x); }
-
-inline double tanh(double x) { return std::tanh(x); }
-
-inline double tanh_derivative(double x) { return 1 - std::tanh(x) * std::tanh(x); }
-
-inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-inline double sigmoid_derivative(double x) { return sigmoid(x) * sigmoid(-x); }
-
-inline double mish(double x) { return x * std::tanh(std::log1p(std::exp(x))); }
-
-inline double mish_derivative(double x) {
-  const double share = std::tanh(std::log1p(std::exp(x)));
-  return share + x * (1 - share * share) * sigmoid(x);
-}
-
-inline constexpr double kLeak = 0.01;
-
-inline double leaky_relu(double x) { return x > 0 ? x : kLeak * x; }
-
-inline double leaky_relu_derivative(double x) { return x > 0 ? 1 : kLeak; }
-
-inline double relu6(double x) { return x > 6 ? 6 : relu(x); }
-
-inline double relu6_derivative(double x) { return x > 0 && x < 6 ? 1 : 0; }
-
-inline constexpr double kClip = 10;
-
-inline double clipped_gelu(double x) { return std::clamp(gelu(x), -kClip, kClip); }
-
-inline double clipped_gelu_derivative(double x) { return gelu(x) > kClip ? 0 : gelu_derivative(x); }
-
-inline double hard_swish(double x) { return x * relu6(x + 3) / 6; }
-
-// Like PyTorch, 0 at -3 and 1 at 3.
-inline double hard_swish_derivative(double x) {
-  if (x <= -3) return 0;
-  return x < 3 ? x / 3 + 0.5 : 1;
-}
-
-inline constexpr double kLaplaceMean = 0.707107;
-inline constexpr double kLaplaceDeviation = 0.282095;
-
-inline double laplace(double x) {
-  const double z = (x - kLaplaceMean) / kLaplaceDeviation;
-  return 0.5 * (1 + std::erf(z / std::numbers::sqrt2));
-}
-
-inline double laplace_derivative(double x) {
-  const double z = (x - kLaplaceMean) / kLaplaceDeviation;
-  return std::exp(-0.5 * z * z) / (kLaplaceDeviation * std::sqrt(2 * std::numbers::pi));
-}
-
-inline double linear(double x) { return x; }
-
-inline double linear_derivative(double /*x*/) { return 1; }
 
 inline void adamw(const AdamWPiece<double>& piece, const AdamWUpdate<double>& update) {
   for (std::int64_t i = 0; i < piece.count; ++i) {
