@@ -226,8 +226,7 @@ std::vector<GgufArchitecture> phis() {
            .decoder = {.class_name = "PhiForCausalLM",
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
-                       .share = kPartial,
-                       .signs = {kHeadNorms}}},
+                       .share = kPartial}},
           {.name = "phi3",
            .model_types = {"phi3"},
            .decoder = {.class_name = "Phi3ForCausalLM", .share = kPartial, .period = kAllSlide}}};

@@ -28,8 +28,9 @@ using Type = SentencePieceModel::Type;
 /// The lists of a GGUF file, from the content of a tokenizer.json.
 class Lists {
  public:
-  Lists(const Tokenizer& tokenizer, Json& metadata)
+  Lists(const Tokenizer& tokenizer, std::int64_t words, Json& metadata)
       : tokenizer_(tokenizer),
+        words_(words),
         json_(JsonText::parse(tokenizer.to_json(), {.file = "tokenizer"})),
         metadata_(metadata) {}
 
@@ -74,8 +75,10 @@ class Lists {
   static std::string whole(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
   void set(std::string_view key, Json value) { metadata_.set(whole(key), std::move(value)); }
 
+  // The model may have more rows than the tokenizer has tokens. llama.cpp wants a piece per row.
   void read_pieces() {
-    for (TokenId id = 0; id < tokenizer_.vocabulary_size(); ++id) {
+    const std::int64_t count = std::max(tokenizer_.vocabulary_size(), words_);
+    for (TokenId id = 0; id < count; ++id) {
       const bool there = tokenizer_.has(id);
       pieces_.push_back(there ? tokenizer_.piece(id) : fmt::format("[PAD{}]", id));
       types_.push_back(static_cast<std::int64_t>(!there                      ? Type::kUnused
@@ -177,6 +180,7 @@ class Lists {
   }
 
   const Tokenizer& tokenizer_;
+  std::int64_t words_;
   JsonText json_;
   Json& metadata_;
   std::vector<std::string> pieces_;
@@ -185,8 +189,8 @@ class Lists {
 
 }  // namespace
 
-void write_token_lists(const Tokenizer& tokenizer, Json& metadata) {
-  Lists(tokenizer, metadata).write();
+void write_token_lists(const Tokenizer& tokenizer, std::int64_t words, Json& metadata) {
+  Lists(tokenizer, words, metadata).write();
 }
 
 }  // namespace heed

@@ -137,8 +137,11 @@ std::vector<std::string> save_gguf(const std::filesystem::path& path, const Load
   const GgufWritten keys = gguf_keys(architecture, config);
   for (const auto& [key, value] : keys.keys.members())
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
-  if (model.tokenizer) write_token_lists(*model.tokenizer, metadata);
+  if (model.tokenizer)
+    write_token_lists(*model.tokenizer, model.model->info().vocabulary, metadata);
   add_special_tokens(model.model->info(), metadata);
+  if (architecture.name == "bert")
+    metadata.set("tokenizer.ggml.token_type_count", model.model->info().token_types);
   std::vector<std::string> omitted;
   const std::vector<NamedTensor> tensors =
       stored_tensors(*model.model, gguf_names(architecture, config), keys, omitted);

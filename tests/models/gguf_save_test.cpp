@@ -189,6 +189,29 @@ TEST(GgufSave, T5IsReadAsItWasWritten) {
   same(R"("model_type": "t5", "architectures": ["T5EncoderModel"])", "t5encoder");
 }
 
+// llama.cpp refuses a file with fewer tokens than rows of the embedding, as Pythia's and Phi's
+// have.
+TEST(GgufSave, EveryRowOfTheModelHasATokenInTheFile) {
+  const test::Scratch scratch;
+  const fs::path file = scratch / "m.gguf";
+  LoadedModel written;
+  written.tokenizer = load_tokenizer(HEED_SOURCE_DIR "/tests/text/tokenizers/bytes-gpt2.json");
+  const std::int64_t tokens = written.tokenizer->vocabulary_size();
+  written.model = make_model(
+      fmt::format(R"({{"model_type": "llama", "vocab_size": {}, "max_position_embeddings": 32,
+        "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 1,
+        "num_attention_heads": 4}})",
+                  tokens + 3),
+      3);
+  save_gguf(file, written, "F32");
+  const Gguf read = Gguf::open(file);
+  EXPECT_EQ(std::ssize(read["tokenizer.ggml.tokens"].items()), tokens + 3);
+  EXPECT_EQ(read["tokenizer.ggml.token_type"].items()[tokens + 2], Json(5));  // unused
+  const std::string text = "a cat [PAD" + std::to_string(tokens) + "]";
+  EXPECT_EQ(load_model(file).tokenizer->encode(text, false).ids,
+            written.tokenizer->encode(text, false).ids);
+}
+
 // A file represents less than a configuration: what it cannot represent is refused, not lost.
 TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
   const test::Scratch scratch;
@@ -209,8 +232,14 @@ TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
   EXPECT_EQ(message(R"("model_type": "starcoder2", "sliding_window": 6)"),
             "gguf: sliding_window is 6, expected 0, as llama.cpp's 'starcoder2' has it");
   EXPECT_EQ(message(R"("model_type": "smollm3", "no_rope_layers": [1, 0])"),
-            "gguf: the rotation of positions is 8 of halves, base 2e+06, none, none, expected 8 of "
-            "halves, base 2e+06, none, as llama.cpp's 'smollm3' has it");
+            "gguf: the rotation of positions is 8 of halves, base 2e+06; none (by layer), expected "
+            "8 of halves, base 2e+06, as llama.cpp's 'smollm3' has it");
+  EXPECT_EQ(message(R"("model_type": "mistral", "sliding_window": 6, "layer_types":
+                       ["sliding_attention", "full_attention"])"),
+            "gguf: sliding_window is 6, expected 0, as llama.cpp's 'llama' has it");
+  EXPECT_EQ(
+      message(R"("model_type": "phi", "qk_layernorm": true)"),
+      "gguf: a norm of queries and keys is true, expected false, as llama.cpp's 'phi2' has it");
   EXPECT_EQ(message(R"("model_type": "gemma2", "head_dim": 8, "query_pre_attn_scalar": 4)"),
             "gguf: the scale of scores is 0.5, expected 0.35355, as llama.cpp's 'gemma2' has it");
   EXPECT_THAT(
