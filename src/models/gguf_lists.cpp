@@ -14,6 +14,7 @@
 #include "models/gguf_save.h"
 #include "text/files/sentence_piece_model.h"
 #include "text/files/stored_vocabulary.h"
+#include "text/model/model.h"
 #include "text/utf8.h"
 
 namespace heed {
@@ -36,7 +37,7 @@ class Lists {
 
   void write() {
     const Json& model = json_.root()["model"];
-    const std::string kind = model["type"].as_text() == nullptr ? "" : *model["type"].as_text();
+    const std::string kind = model_type(model);
     read_pieces();
     if (kind == "BPE" && is_of_bytes())
       write_byte_bpe(model);
@@ -45,7 +46,7 @@ class Lists {
     else if (kind == "WordPiece")
       write_word_pieces();
     else
-      refuse_tokenizer(kind.empty() ? "of no kind" : kind, "BPE or WordPiece");
+      refuse_tokenizer(kind, "BPE or WordPiece");
     set("tokens", Json(pieces_));
     set("token_type", Json(types_));
     for (const auto& [key, name] : kSpecial)

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "heed/model.h"
 #include "io/atomic_file.h"
 #include "io/gguf.h"
@@ -70,7 +71,6 @@ std::vector<std::pair<std::string, std::string>> decoder_cases() {
       {"stablelm", R"("model_type": "stablelm", "use_parallel_residual": true, )" + grouped},
       {"stablelm", R"("model_type": "stablelm", "qk_layernorm": true, )" + grouped},
       {"starcoder2", R"("model_type": "starcoder2", )" + grouped},
-      {"starcoder2", R"("model_type": "starcoder2", "use_bias": false, )" + grouped},
       {"olmo", R"("model_type": "olmo", )" + grouped},
       {"olmo2", R"("model_type": "olmo2", )" + grouped},
       {"olmo2", R"("model_type": "olmo3", )" + windows},
@@ -210,6 +210,57 @@ TEST(GgufSave, EveryRowOfTheModelHasATokenInTheFile) {
   const std::string text = "a cat [PAD" + std::to_string(tokens) + "]";
   EXPECT_EQ(load_model(file).tokenizer->encode(text, false).ids,
             written.tokenizer->encode(text, false).ids);
+}
+
+// GPT-2's tokenizer.json on the hub does not say that its model is BPE.
+TEST(GgufSave, ATokenizerWithoutItsTypeIsWritten) {
+  const test::Scratch scratch;
+  std::string file = read_file(HEED_SOURCE_DIR "/tests/text/tokenizers/bytes-gpt2.json");
+  const std::string type = R"("type":"BPE",)";
+  ASSERT_NE(file.find(type), std::string::npos);
+  file.erase(file.find(type), type.size());
+  write_file(scratch / "tokenizer.json", file);
+  LoadedModel written;
+  written.tokenizer = load_tokenizer(scratch / "tokenizer.json");
+  written.model =
+      make_model(fmt::format(R"({{"model_type": "gpt2", "vocab_size": {}, "n_embd": 8, "n_head": 2,
+        "n_layer": 1, "n_positions": 16}})",
+                             written.tokenizer->vocabulary_size()),
+                 3);
+  save_gguf(scratch / "m.gguf", written, "F32");
+  const std::string text = "a cat";
+  EXPECT_EQ(load_model(scratch / "m.gguf").tokenizer->encode(text, false).ids,
+            written.tokenizer->encode(text, false).ids);
+}
+
+TEST(GgufSave, ATiedHeadIsInTheFileWhereLlamaCppLooksForIt) {
+  const test::Scratch scratch;
+  const auto has_head = [&](const std::string& type) {
+    LoadedModel written;
+    written.model = make_model(
+        R"({"vocab_size": 11, "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 1,
+            "num_attention_heads": 4, "tie_word_embeddings": true, "model_type": ")" +
+            type + "\"}",
+        3);
+    save_gguf(scratch / (type + ".gguf"), written, "F32");
+    return Gguf::open(scratch / (type + ".gguf")).find("output.weight") != nullptr;
+  };
+  EXPECT_TRUE(has_head("olmo2"));
+  EXPECT_TRUE(has_head("gpt_neox"));
+  EXPECT_FALSE(has_head("llama"));
+}
+
+TEST(GgufSave, TheChatTemplateOfTheFolderIsTakenAlong) {
+  const test::Scratch scratch;
+  const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  write_file(scratch / "chat_template.jinja", source);
+  LoadedModel written;
+  written.folder = scratch.folder();
+  written.model = make_model(R"({"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_head": 2,
+                                 "n_layer": 1, "n_positions": 16})",
+                             3);
+  save_gguf(scratch / "m.gguf", written, "F32");
+  EXPECT_EQ(Gguf::open(scratch / "m.gguf")["tokenizer.chat_template"], Json(source));
 }
 
 // A file represents less than a configuration: what it cannot represent is refused, not lost.
