@@ -92,7 +92,8 @@ void check_flow(const Given& given, const LookOptions& options) {
   if (options.is_graph() && !options.flow)
     fail({.found = fmt::format("--format {} needs --flow", options.format)});
   if (!options.flow) return;
-  for (const char* option : {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"})
+  for (const char* option :
+       {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what", "--keep-layers"})
     if (given.has(option))
       fail({.found = fmt::format("{} cannot be used with --flow, which shows all layers", option)});
   if (options.is_page() || options.is_array() || options.format == "tsv")
