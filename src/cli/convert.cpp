@@ -164,6 +164,8 @@ int run(const ConvertOptions& options) {
   return 0;
 }
 
+constexpr const char* kOut = "a folder's name, or FILE.gguf";
+
 Run declare_convert(OptionList& list) {
   const auto options = std::make_shared<ConvertOptions>();
   add(list,
@@ -172,25 +174,35 @@ Run declare_convert(OptionList& list) {
         .help = "a model folder, a GGUF file, or a name that heed models lists",
         .expects = "a model's folder or name",
         .required = true},
+       {.name = "OUT",
+        .to = &options->out,
+        .help = "the folder to write: a new one, or an empty one; or a new file that ends in .gguf",
+        .expects = kOut},
        {.name = "-o,--out",
         .to = &options->out,
         .type = "OUT",
-        .help = "the folder to write: a new one, or an empty one; or a new file that ends in .gguf",
-        .expects = "a folder's name, or FILE.gguf",
-        .required = true},
+        .help = "the same as OUT",
+        .expects = kOut},
        {.name = "--dtype",
         .to = &options->type,
         .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)",
         .words = {"f32", "f16", "bf16", "q8_0", "q4_0"}}});
-  return [options](const Given&) { return run(*options); };
+  return [options](const Given& given) {
+    if (given.has("OUT") == given.has("--out"))
+      fail({.argument = "-o/--out",
+            .found = given.has("OUT") ? "given beside OUT" : "missing",
+            .expected = given.has("OUT") ? "one of both" : kOut});
+    return run(*options);
+  };
 }
 
 }  // namespace
 
 Command convert_command() {
-  return {"convert", "writes a model in another type, or its shards as one file",
-          "  heed convert tales --dtype f32 -o tales-f32\n"
-          "  heed convert models/llama --dtype bf16 -o models/llama-bf16",
+  return {"convert", "writes a model as a folder or as a GGUF file, in another type",
+          "  heed convert tales tales-f32\n"
+          "  heed convert tales tales-q8_0.gguf --dtype q8_0\n"
+          "  heed convert models/llama.gguf models/llama-bf16 --dtype bf16",
           declare_convert};
 }
 

@@ -40,7 +40,7 @@ namespace {
 // The weights of such folders are quantised, which cannot be inferred reliably from types and
 // shapes. MLX names the entry `quantization`.
 void refuse_quantised(const Config& config) {
-  for (const char* key : {"quantization_config", "quantization"}) {
+  for (const char* key : {"quantization_config", "quantization", "compression_config"}) {
     const std::optional<Config> found = config.part(key);
     if (!found || found->is_empty()) continue;
     std::string method = key == std::string_view("quantization") ? "mlx" : "";
@@ -50,7 +50,8 @@ void refuse_quantised(const Config& config) {
     if (method.empty() && (found->has("load_in_4bit") || found->has("load_in_8bit")))
       method = "bitsandbytes";
     config.refuse(key, method.empty() ? "a method without a name" : method,
-                  "none: weights in f32, f16 or bf16", ErrorCode::kUnsupported);
+                  "none: the original model in f32, f16 or bf16, or a GGUF file of it",
+                  ErrorCode::kUnsupported);
   }
 }
 

@@ -85,6 +85,7 @@ std::vector<GgufArchitecture> llamas() {
   return {{.name = "llama",
            .model_types = {"llama", "mistral", "ministral", "mixtral"},
            .decoder = {.class_name = "LlamaForCausalLM",
+                       .long_rope = true,
                        .turns_neighbours = true,
                        .experts = "num_local_experts",
                        .signs = {kBias, kMlpBias},
@@ -92,6 +93,7 @@ std::vector<GgufArchitecture> llamas() {
           {.name = "granite",
            .model_types = {"granite"},
            .decoder = {.class_name = "GraniteForCausalLM",
+                       .long_rope = true,
                        .turns_neighbours = true,
                        .values = {{"attention.scale", "attention_multiplier", 1.0},
                                   {"embedding_scale", "embedding_multiplier"},
@@ -102,6 +104,7 @@ std::vector<GgufArchitecture> llamas() {
           {.name = "nemotron",
            .model_types = {"nemotron"},
            .decoder = {.class_name = "NemotronForCausalLM",
+                       .head = GgufHead::kOwn,
                        .epsilon = "norm_eps",
                        .centred = true,
                        .share = "partial_rotary_factor",
@@ -111,7 +114,7 @@ std::vector<GgufArchitecture> llamas() {
            .decoder = {.class_name = "Qwen2ForCausalLM", .fixed = kNoWindow}},
           {.name = "qwen3",
            .model_types = {"qwen3"},
-           .decoder = {.class_name = "Qwen3ForCausalLM", .signs = {kBias}, .fixed = kNoWindow}}};
+           .decoder = {.class_name = "Qwen3ForCausalLM", .fixed = kNoWindow}}};
 }
 
 std::vector<GgufArchitecture> experts() {
@@ -121,6 +124,7 @@ std::vector<GgufArchitecture> experts() {
   return {{.name = "qwen2moe",
            .model_types = {"qwen2_moe"},
            .decoder = {.class_name = "Qwen2MoeForCausalLM",
+                       .head = GgufHead::kOwn,
                        .experts = "num_experts",
                        .values = {width, shared},
                        .signs = {{"qkv_bias", kBias.tensor}},
@@ -130,13 +134,12 @@ std::vector<GgufArchitecture> experts() {
            .decoder = {.class_name = "Qwen3MoeForCausalLM",
                        .experts = "num_experts",
                        .values = {width},
-                       .signs = {kBias},
                        .fixed = {{"use_sliding_window", false}, {"norm_topk_prob", true}}}},
           {.name = "olmoe",
            .model_types = {"olmoe"},
            .decoder = {.class_name = "OlmoeForCausalLM",
+                       .head = GgufHead::kOwn,
                        .experts = "num_experts",
-                       .signs = {kBias},
                        .fixed = {{"norm_topk_prob", false}}}}};
 }
 
@@ -144,6 +147,7 @@ std::vector<GgufArchitecture> gpt_oss() {
   return {{.name = "gpt-oss",
            .model_types = {"gpt_oss"},
            .decoder = {.class_name = "GptOssForCausalLM",
+                       .head = GgufHead::kOwn,
                        .mlp_norm_behind = true,
                        .experts = "num_local_experts",
                        .period = 2,
@@ -157,24 +161,24 @@ std::vector<GgufArchitecture> gemmas() {
   return {{.name = "gemma",
            .model_types = {"gemma"},
            .decoder = {.class_name = "GemmaForCausalLM",
-                       .signs = {kBias},
+                       .head = GgufHead::kTied,
                        .fixed = {{"hidden_act", "gelu_pytorch_tanh"}}}},
           {.name = "gemma2",
            .model_types = {"gemma2"},
            .decoder = {.class_name = "Gemma2ForCausalLM",
+                       .head = GgufHead::kTied,
                        .period = 2,
                        .window = 4096,
                        .values = {kScoreCap, {kLogitCap.stored, kLogitCap.hub, 30.0}},
-                       .signs = {kBias},
                        .fixed = kTanh,
                        .finish = set_gemma_scale<46>}},
           {.name = "gemma3",
            .model_types = {"gemma3_text"},
            .decoder = {.class_name = "Gemma3ForCausalLM",
+                       .head = GgufHead::kTied,
                        .local_base = 10000,
                        .period = 6,
                        .values = {kLogitCap},
-                       .signs = {kBias},
                        .fixed = kTanh,
                        .finish = set_gemma_scale<62>}}};
 }
@@ -211,12 +215,12 @@ std::vector<GgufArchitecture> gpts() {
           {.name = "gptneox",
            .model_types = {"gpt_neox"},
            .decoder = {.class_name = "GPTNeoXForCausalLM",
+                       .head = GgufHead::kOwn,
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
                        .base = "rotary_emb_base",
                        .share = "rotary_pct",
                        .values = {{kParallel.stored, kParallel.hub, true}},
-                       .signs = {{kBias.hub, "attn_qkv.bias"}},
                        .finish = set_neox_activation}}};
 }
 
@@ -226,17 +230,20 @@ std::vector<GgufArchitecture> phis() {
            .decoder = {.class_name = "PhiForCausalLM",
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
-                       .share = kPartial,
-                       .signs = {kHeadNorms}}},
+                       .share = kPartial}},
           {.name = "phi3",
            .model_types = {"phi3"},
-           .decoder = {.class_name = "Phi3ForCausalLM", .share = kPartial, .period = kAllSlide}}};
+           .decoder = {.class_name = "Phi3ForCausalLM",
+                       .long_rope = true,
+                       .share = kPartial,
+                       .period = kAllSlide}}};
 }
 
 std::vector<GgufArchitecture> stable_code() {
   return {{.name = "stablelm",
            .model_types = {"stablelm"},
            .decoder = {.class_name = "StableLmForCausalLM",
+                       .head = GgufHead::kOwn,
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
                        .share = kPartial,
@@ -247,10 +254,8 @@ std::vector<GgufArchitecture> stable_code() {
                                  {kParallel.hub, "ffn_norm.weight", /*absent=*/true}}}},
           {.name = "starcoder2",
            .model_types = {"starcoder2"},
-           .decoder = {.class_name = "Starcoder2ForCausalLM",
-                       .epsilon = "norm_epsilon",
-                       .centred = true,
-                       .signs = {{"use_bias", kBias.tensor}}}}};
+           .decoder = {
+               .class_name = "Starcoder2ForCausalLM", .epsilon = "norm_epsilon", .centred = true}}};
 }
 
 std::vector<GgufArchitecture> olmos() {
@@ -260,15 +265,14 @@ std::vector<GgufArchitecture> olmos() {
                        .epsilon = nullptr,  // always 1e-5
                        .centred = true,
                        .turns_neighbours = true,
-                       .values = {{"attention.clamp_kqv", "clip_qkv"}},
-                       .signs = {kBias}}},
+                       .values = {{"attention.clamp_kqv", "clip_qkv"}}}},
           {.name = "olmo2",
            .model_types = {"olmo2", "olmo3"},
            .decoder = {.class_name = "Olmo2ForCausalLM",
+                       .head = GgufHead::kOwn,
                        .local_base = 0,
                        .period = 4,
                        .lists_windows = true,
-                       .signs = {kBias},
                        .finish = set_olmo_kind}}};
 }
 
@@ -276,21 +280,22 @@ std::vector<GgufArchitecture> commands() {
   return {{.name = "command-r",
            .model_types = {"cohere"},
            .decoder = {.class_name = "CohereForCausalLM",
+                       .head = GgufHead::kTied,
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
                        .turns_neighbours = true,
                        .values = {kLogitScale},
-                       .signs = {kBias, {"use_qk_norm", kHeadNorms.tensor}}}},
+                       .signs = {{"use_qk_norm", kHeadNorms.tensor}}}},
           {.name = "cohere2",
            .model_types = {"cohere2"},
            .decoder = {.class_name = "Cohere2ForCausalLM",
+                       .head = GgufHead::kTied,
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
                        .turns_neighbours = true,
                        .period = 4,
                        .window = 4096,
-                       .values = {kLogitScale},
-                       .signs = {kBias}}}};
+                       .values = {kLogitScale}}}};
 }
 
 std::vector<GgufArchitecture> smollm_and_glm() {
@@ -298,9 +303,7 @@ std::vector<GgufArchitecture> smollm_and_glm() {
           // default.
           {.name = "smollm3",
            .model_types = {"smollm3"},
-           .decoder = {.class_name = "SmolLM3ForCausalLM",
-                       .turns_neighbours = true,
-                       .signs = {kBias, kMlpBias}}},
+           .decoder = {.class_name = "SmolLM3ForCausalLM", .turns_neighbours = true}},
           {.name = "glm4",
            .model_types = {"glm4"},
            .decoder = {.class_name = "Glm4ForCausalLM",

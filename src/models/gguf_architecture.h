@@ -118,9 +118,18 @@ struct GgufSign {
 
 /// The differences between the decoders. Names of tensors and most keys follow from the family's
 /// `DecoderShape`.
+/// Where llama.cpp looks for the head of an architecture.
+enum class GgufHead : std::uint8_t {
+  kEither,  // in the file, else the words
+  kOwn,     // in the file, even if it equals the words
+  kTied,    // the words
+};
+
 struct GgufDecoder {
   const char* class_name = "";  // the class in transformers
-  TrainingKeys sizes = {};      // key names in config.json
+  GgufHead head = GgufHead::kEither;
+  bool long_rope = false;   // llama.cpp reads two lists of factors (longrope)
+  TrainingKeys sizes = {};  // key names in config.json
   const char* epsilon = "rms_norm_eps";
   bool centred = false;                   // LayerNorm, whose epsilon has another key
   bool rotates = true;                    // false: it has a table of positions

@@ -20,11 +20,12 @@ namespace {
 
 std::string described(const RopeScaling& rope) {
   constexpr std::array kKinds = {"none", "linear", "dynamic", "llama3", "yarn", "longrope"};
-  std::string text = fmt::format("{} of {}, base {:.5g}, {}", rope.width,
-                                 rope.pairs == RopePairs::kHalves ? "halves" : "neighbours",
-                                 rope.base, kKinds.at(static_cast<std::size_t>(rope.kind)));
+  std::string text =
+      fmt::format("{} of {}, base {:.5g}", rope.width,
+                  rope.pairs == RopePairs::kHalves ? "halves" : "neighbours", rope.base);
   if (rope.kind == RopeScalingKind::kNone) return text;
-  text += fmt::format(", factor {:.5g}", rope.factor);
+  text += fmt::format(", {}, factor {:.5g}", kKinds.at(static_cast<std::size_t>(rope.kind)),
+                      rope.factor);
   if (rope.kind == RopeScalingKind::kLinear) return text;
   text += fmt::format(", from {}, length {:.5g}", rope.trained_positions, rope.length);
   if (rope.kind == RopeScalingKind::kLlama3)
@@ -45,7 +46,7 @@ std::string by_layer(const DecoderShape& shape, auto of) {
   std::vector<std::string> values;
   for (const DecoderLayer& layer : shape.of_layers) values.push_back(of(layer));
   const bool alike = std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
-  return alike && !values.empty() ? values.front() : joined(values, ", ");
+  return alike && !values.empty() ? values.front() : joined(values, "; ") + " (by layer)";
 }
 
 std::string number(double value) { return fmt::format("{:.5g}", value); }
@@ -103,7 +104,8 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
           {"the rotation of positions", rotations_of(shape)},
           {"alibi", gguf_fact(shape.alibi)},
           {"the number of positions", fmt::to_string(shape.positions)},
-          {"the norms", described(shape.norm)},
+          {"the kind of norm", described(shape.norm)},
+          {"a norm of queries and keys", gguf_fact(*shape.names.q_norm != '\0')},
           {"the activation", std::string(activation_name(shape.activation))},
           {"the cap of scores", number(shape.score_cap)},
           {"the cap of logits", number(shape.logit_cap)},
@@ -111,7 +113,7 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
           {"the scale of embeddings", number(shape.embedding_scale)},
           {"the scale of what branches add", number(shape.branch_scale)},
           {"clip_qkv", number(shape.clip)},
-          {"the experts", experts_of(shape)},
+          {"the set of experts", experts_of(shape)},
           {"a bias of q, k and v", gguf_fact(shape.qkv_bias)},
           {"a bias behind the attention", gguf_fact(shape.out_bias)},
           {"a bias in the MLP", gguf_fact(shape.mlp_bias)},

@@ -14,6 +14,7 @@
 #include "models/gguf_save.h"
 #include "text/files/sentence_piece_model.h"
 #include "text/files/stored_vocabulary.h"
+#include "text/model/model.h"
 #include "text/utf8.h"
 
 namespace heed {
@@ -28,14 +29,15 @@ using Type = SentencePieceModel::Type;
 /// The lists of a GGUF file, from the content of a tokenizer.json.
 class Lists {
  public:
-  Lists(const Tokenizer& tokenizer, Json& metadata)
+  Lists(const Tokenizer& tokenizer, std::int64_t words, Json& metadata)
       : tokenizer_(tokenizer),
+        words_(words),
         json_(JsonText::parse(tokenizer.to_json(), {.file = "tokenizer"})),
         metadata_(metadata) {}
 
   void write() {
     const Json& model = json_.root()["model"];
-    const std::string kind = model["type"].as_text() == nullptr ? "" : *model["type"].as_text();
+    const std::string kind = model_type(model);
     read_pieces();
     if (kind == "BPE" && is_of_bytes())
       write_byte_bpe(model);
@@ -44,7 +46,7 @@ class Lists {
     else if (kind == "WordPiece")
       write_word_pieces();
     else
-      refuse_tokenizer(kind.empty() ? "of no kind" : kind, "BPE or WordPiece");
+      refuse_tokenizer(kind, "BPE or WordPiece");
     set("tokens", Json(pieces_));
     set("token_type", Json(types_));
     write_special_tokens();
@@ -71,8 +73,10 @@ class Lists {
           set(key, std::int64_t{id});
   }
 
+  // The model may have more rows than the tokenizer has tokens. llama.cpp wants a piece per row.
   void read_pieces() {
-    for (TokenId id = 0; id < tokenizer_.vocabulary_size(); ++id) {
+    const std::int64_t count = std::max(tokenizer_.vocabulary_size(), words_);
+    for (TokenId id = 0; id < count; ++id) {
       const bool there = tokenizer_.has(id);
       pieces_.push_back(there ? tokenizer_.piece(id) : fmt::format("[PAD{}]", id));
       types_.push_back(static_cast<std::int64_t>(!there                      ? Type::kUnused
@@ -174,6 +178,7 @@ class Lists {
   }
 
   const Tokenizer& tokenizer_;
+  std::int64_t words_;
   JsonText json_;
   Json& metadata_;
   std::vector<std::string> pieces_;
@@ -182,8 +187,8 @@ class Lists {
 
 }  // namespace
 
-void write_token_lists(const Tokenizer& tokenizer, Json& metadata) {
-  Lists(tokenizer, metadata).write();
+void write_token_lists(const Tokenizer& tokenizer, std::int64_t words, Json& metadata) {
+  Lists(tokenizer, words, metadata).write();
 }
 
 }  // namespace heed

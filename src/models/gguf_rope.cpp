@@ -99,11 +99,14 @@ Json yarn(const GgufKeys& keys) {
   return scaling;
 }
 
-Json scaling_of(const GgufKeys& keys, std::int64_t width, double base) {
+Json scaling_of(const GgufKeys& keys, std::int64_t width, double base, bool long_rope) {
   if (const auto* factors = keys.factors(kFactors, width / 2))
     return one_list(keys, *factors, width, base);
   const auto *near_ones = keys.factors(kShortFactors, width / 2),
              *far_ones = keys.factors(kLongFactors, width / 2);
+  if (near_ones != nullptr && !long_rope)
+    keys.refuse(kShortFactors, "there", "none: llama.cpp does not have longrope here",
+                ErrorCode::kUnsupported);
   if (near_ones != nullptr && far_ones != nullptr) return two_lists(keys, *near_ones, *far_ones);
   const std::string kind = keys.text("rope.scaling.type", "none");
   if (kind == "none") return {};
@@ -157,7 +160,7 @@ void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
   if (decoder.share != nullptr) config.set(decoder.share, share_of(width, head_dim));
   const double base = keys.number("rope.freq_base", 10000);
   config.set(decoder.base, base);
-  Json scaling = scaling_of(keys, width, base);
+  Json scaling = scaling_of(keys, width, base, decoder.long_rope);
   if (decoder.local_base && std::ranges::find(slides, true) != slides.end())
     set_two_rotations(keys, base, *decoder.local_base, std::move(scaling), config);
   else if (!scaling.is_null())

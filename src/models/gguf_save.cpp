@@ -1,5 +1,7 @@
 #include "models/gguf_save.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -12,6 +14,7 @@
 #include "heed/model.h"
 #include "heed/tensor.h"
 #include "io/gguf.h"
+#include "models/chat_template.h"
 #include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "models/stored_weights.h"
@@ -95,6 +98,20 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   return tensors;
 }
 
+// llama.cpp looks for a head in some architectures' files although it equals the words, and in
+// others reads the words alone.
+void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>& tensors) {
+  constexpr std::string_view kHead = "output.weight";
+  const bool has_own = std::ranges::find(tensors, kHead, &NamedTensor::name) != tensors.end();
+  if (has_own && architecture.decoder.head == GgufHead::kTied)
+    fail("gguf", "the head", "apart from the words",
+         fmt::format("tied to them, as llama.cpp's '{}' has it", architecture.name),
+         ErrorCode::kUnsupported);
+  if (has_own || architecture.decoder.head != GgufHead::kOwn) return;
+  const auto words = std::ranges::find(tensors, "token_embd.weight", &NamedTensor::name);
+  if (words != tensors.end()) tensors.push_back({std::string(kHead), words->value.share()});
+}
+
 void add_special_tokens(const ModelInfo& info, Json& metadata) {
   // T5 has a separate key for its first token.
   if (info.first_token >= 0 && !info.reads_source())
@@ -137,11 +154,18 @@ std::vector<std::string> save_gguf(const std::filesystem::path& path, const Load
   const GgufWritten keys = gguf_keys(architecture, config);
   for (const auto& [key, value] : keys.keys.members())
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
-  if (model.tokenizer) write_token_lists(*model.tokenizer, metadata);
+  if (model.tokenizer)
+    write_token_lists(*model.tokenizer, model.model->info().vocabulary, metadata);
   add_special_tokens(model.model->info(), metadata);
+  if (!model.folder.empty())
+    if (const auto chat = find_chat_template(model.folder, /*has_tools=*/false))
+      metadata.set("tokenizer.chat_template", chat->source);
+  if (architecture.name == "bert")
+    metadata.set("tokenizer.ggml.token_type_count", model.model->info().token_types);
   std::vector<std::string> omitted;
-  const std::vector<NamedTensor> tensors =
+  std::vector<NamedTensor> tensors =
       stored_tensors(*model.model, gguf_names(architecture, config), keys, omitted);
+  settle_head(architecture, tensors);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
   for (const NamedTensor& tensor : tensors)

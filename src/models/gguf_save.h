@@ -1,6 +1,7 @@
 // Saves a model as a GGUF file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,8 @@ std::vector<std::string_view> gguf_written_types();
 std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
                                    std::string_view type);
 
-/// Adds `tokenizer.ggml.*`; kUnsupported for a tokenizer that such lists cannot represent.
-void write_token_lists(const Tokenizer& tokenizer, Json& metadata);
+/// Adds `tokenizer.ggml.*`; kUnsupported for a tokenizer that such lists cannot represent. The
+/// lists have at least `words` tokens, one per row of the model's embedding.
+void write_token_lists(const Tokenizer& tokenizer, std::int64_t words, Json& metadata);
 
 }  // namespace heed

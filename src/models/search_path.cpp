@@ -177,7 +177,7 @@ std::vector<FoundModel> find_in_hub(const fs::path& folder) {
 }
 
 // manifests/HOST/OWNER/NAME/TAG is a JSON file whose layer of the type "...image.model" names the
-// blob with the weights.
+// blob with the weights. Like Ollama, leaves out its own host and the owner "library".
 std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
   std::vector<FoundModel> found;
   std::error_code ignored;
@@ -188,7 +188,8 @@ std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
     if (!entry->is_regular_file(ignored) || std::distance(below.begin(), below.end()) != 4)
       continue;
     const auto part = [&](int index) { return std::next(below.begin(), index)->string(); };
-    const std::string owner = part(1) == "library" ? "" : part(1) + "/";
+    const std::string host = part(0) == "registry.ollama.ai" ? "" : part(0) + "/";
+    const std::string owner = host.empty() && part(1) == "library" ? "" : part(1) + "/";
     try {
       const JsonText manifest =
           JsonText::parse(read_file(entry->path()), {.file = entry->path().string()});
@@ -200,7 +201,7 @@ std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
         std::ranges::replace(blob, ':', '-');
         if (blob.find('/') != std::string::npos || !fs::exists(folder / "blobs" / blob, ignored))
           continue;
-        found.push_back({.name = fmt::format("ollama:{}{}:{}", owner, part(2), part(3)),
+        found.push_back({.name = fmt::format("ollama:{}{}{}:{}", host, owner, part(2), part(3)),
                          .folder = folder / "blobs" / blob});
       }
     } catch (const Error&) {  // an unreadable manifest names no model
@@ -374,10 +375,12 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
     return found.size() == 1 ? found.front().folder
                              : fs::path(name);  // load_model reports what is missing
   }
-  std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
+  const std::string latest = fmt::format("{}:latest", name);  // Ollama's tag if none is given
+  std::vector<FoundModel> of_hub;                             // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
       if (model.name == name) return model.folder;
+      if (place.find == find_in_ollama && model.name == latest) return model.folder;
       if (place.find == find_in_hub && model.name.substr(model.name.find('/') + 1) == name)
         of_hub.push_back(model);
     }

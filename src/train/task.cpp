@@ -43,7 +43,12 @@ std::unique_ptr<Task> make_task(TrainConfig& config, const TokenBatches* batches
     fail("train", "epochs", config.epochs,
          fmt::format("at most {} of {}", kMostEpochExamples / examples,
                      number_of(examples, "example")));
-  config.steps = (config.epochs * examples + a_step - 1) / a_step;
+  const std::int64_t all = config.epochs * examples;
+  if (a_step > all)  // one step would repeat examples to be full
+    fail("train", "batch", config.batch,
+         fmt::format("at most {} in a step (batch x accumulate), all epochs together",
+                     number_of(all, "example")));
+  config.steps = (all + a_step - 1) / a_step;
   return task;
 }
 

@@ -217,6 +217,8 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   expect_refused({"train"}, "-o/--output is missing, expected a folder's name");
   expect_refused({"convert", "tales"},
                  "-o/--out is missing, expected a folder's name, or FILE.gguf");
+  expect_refused({"convert", "tales", "a", "-o", "b"},
+                 "-o/--out is given beside OUT, expected one of both");
   expect_refused({"check"}, "WHAT is missing, expected model or onnx");
   expect_refused({"look", "abc", "def"},
                  "unexpected argument \"def\"; put quotes around a text of several words");

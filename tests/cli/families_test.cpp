@@ -108,7 +108,7 @@ TEST(ConvertProgram, WritesAndReadsGguf) {
   EXPECT_EQ(written.error, "");
   EXPECT_EQ(written.out, file + ": Llama in q8_0\n");
   const std::string folder = (test::scratch() / "from-gguf").string();
-  EXPECT_EQ(heed({"convert", file, "-o", folder}).out, folder + ": Llama in f32\n");
+  EXPECT_EQ(heed({"convert", file, folder}).out, folder + ": Llama in f32\n");
   const Tensor given = load_weights(find_model("tales")), read = load_weights(folder);
   EXPECT_LE(test::largest_difference(given, read), 0.01);
   EXPECT_EQ(heed({"convert", "tales", "-o", file}).error,

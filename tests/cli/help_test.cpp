@@ -13,8 +13,9 @@
 namespace heed::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"look",  "serve", "generate", "train", "attend", "explain",
-                                     "bench", "check", "tokenize", "embed", "models", "convert"};
+constexpr const char* kCommands[] = {"look",    "serve",   "generate", "train",    "attend",
+                                     "explain", "bench",   "check",    "tokenize", "embed",
+                                     "models",  "convert", "evaluate"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

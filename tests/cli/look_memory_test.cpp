@@ -77,6 +77,8 @@ TEST(LookMemory, ALayerThatIsNotKeptIsAnError) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed look: --layer is 0, expected 1: the layers that were kept\n");
   }
+  EXPECT_EQ(look({kText, "--keep-layers", "1", "--flow"}).error,
+            "heed look: --keep-layers cannot be used with --flow, which shows all layers\n");
   EXPECT_EQ(look({kText, "--keep-layers", "0-2"}).error,
             "heed look: --keep-layers is 2, expected 0 to 1 (tiny has 2 layers)\n");
   EXPECT_EQ(look({kText, "--keep-layers", "2-0"}).error,

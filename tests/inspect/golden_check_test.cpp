@@ -101,6 +101,11 @@ TEST(GoldenCheck, CommittedModelsAgreeWithTransformers) {
     expect_passed(kGoldens / family);
 }
 
+TEST(GoldenCheck, CommittedAdaptersAgreeWithPeft) {
+  for (const auto& adapter : fs::directory_iterator(kGoldens / "lora"))
+    expect_passed(adapter.path());
+}
+
 // A variant is one file: its configuration (metadata), its weights and its golden numbers.
 void unpack(const fs::path& variant, const fs::path& folder) {
   constexpr std::string_view kWeight = "weight:";

@@ -168,11 +168,12 @@ TEST(QuantisedFolder, IsRefusedByTheMethodsName) {
         std::pair(R"("quantization_config": {"load_in_4bit": true})", "bitsandbytes")})
     EXPECT_HEED_ERROR(make_model(llama(member), 1), ErrorCode::kUnsupported,
                       std::string("config: line 1, column 159: quantization_config is ") + method +
-                          ", expected none: weights in f32, f16 or bf16");
+                          ", expected none: the original model in f32, f16 or bf16, or a GGUF file "
+                          "of it");
   EXPECT_HEED_ERROR(make_model(llama(R"("quantization": {"group_size": 64, "bits": 4})"), 1),
                     ErrorCode::kUnsupported,
-                    "config: line 1, column 152: quantization is mlx, expected none: weights in "
-                    "f32, f16 or bf16");
+                    "config: line 1, column 152: quantization is mlx, expected none: the original "
+                    "model in f32, f16 or bf16, or a GGUF file of it");
   EXPECT_NO_THROW(make_model(llama(R"("quantization_config": null)"), 1));
 }
 

@@ -206,12 +206,14 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   fs::create_directories(store / "blobs");
   fs::create_directories(manifests / "library/tiny");
   fs::create_directories(manifests / "somebody/other");
+  fs::create_directories(store / "manifests/hf.co/owner/other-GGUF");
   write_file(store / "blobs/sha256-12", llama().file());
   const std::string manifest =
       R"({"layers": [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:11"},
     {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:12"}]})";
   write_file(manifests / "library/tiny/1b", manifest);
   write_file(manifests / "somebody/other/latest", manifest);
+  write_file(store / "manifests/hf.co/owner/other-GGUF/Q4_0", manifest);
   write_file(manifests / "library/tiny/broken", "{");
   write_file(manifests / "library/tiny/gone",
              R"({"layers": [{"mediaType": "x.image.model", "digest": "sha256:13"}]})");
@@ -219,6 +221,8 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
              R"({"layers": [{"mediaType": "x.image.model", "digest": "../../secret"}]})");
   EXPECT_EQ(find_model("ollama:tiny:1b"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
+  EXPECT_EQ(find_model("ollama:somebody/other"), store / "blobs/sha256-12");
+  EXPECT_EQ(find_model("ollama:hf.co/owner/other-GGUF:Q4_0"), store / "blobs/sha256-12");
   EXPECT_EQ(found("ollama:tiny:gone"), "not listed");
   EXPECT_EQ(found("ollama:tiny:outside"), "not listed");
   EXPECT_THAT(load_model(store / "blobs/sha256-12").name, testing::StartsWith("ollama:"));

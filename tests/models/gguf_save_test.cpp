@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "heed/model.h"
 #include "io/atomic_file.h"
 #include "io/gguf.h"
@@ -70,7 +71,6 @@ std::vector<std::pair<std::string, std::string>> decoder_cases() {
       {"stablelm", R"("model_type": "stablelm", "use_parallel_residual": true, )" + grouped},
       {"stablelm", R"("model_type": "stablelm", "qk_layernorm": true, )" + grouped},
       {"starcoder2", R"("model_type": "starcoder2", )" + grouped},
-      {"starcoder2", R"("model_type": "starcoder2", "use_bias": false, )" + grouped},
       {"olmo", R"("model_type": "olmo", )" + grouped},
       {"olmo2", R"("model_type": "olmo2", )" + grouped},
       {"olmo2", R"("model_type": "olmo3", )" + windows},
@@ -189,6 +189,80 @@ TEST(GgufSave, T5IsReadAsItWasWritten) {
   same(R"("model_type": "t5", "architectures": ["T5EncoderModel"])", "t5encoder");
 }
 
+// llama.cpp refuses a file with fewer tokens than rows of the embedding, as Pythia's and Phi's
+// have.
+TEST(GgufSave, EveryRowOfTheModelHasATokenInTheFile) {
+  const test::Scratch scratch;
+  const fs::path file = scratch / "m.gguf";
+  LoadedModel written;
+  written.tokenizer = load_tokenizer(HEED_SOURCE_DIR "/tests/text/tokenizers/bytes-gpt2.json");
+  const std::int64_t tokens = written.tokenizer->vocabulary_size();
+  written.model = make_model(
+      fmt::format(R"({{"model_type": "llama", "vocab_size": {}, "max_position_embeddings": 32,
+        "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 1,
+        "num_attention_heads": 4}})",
+                  tokens + 3),
+      3);
+  save_gguf(file, written, "F32");
+  const Gguf read = Gguf::open(file);
+  EXPECT_EQ(std::ssize(read["tokenizer.ggml.tokens"].items()), tokens + 3);
+  EXPECT_EQ(read["tokenizer.ggml.token_type"].items()[tokens + 2], Json(5));  // unused
+  const std::string text = "a cat [PAD" + std::to_string(tokens) + "]";
+  EXPECT_EQ(load_model(file).tokenizer->encode(text, false).ids,
+            written.tokenizer->encode(text, false).ids);
+}
+
+// GPT-2's tokenizer.json on the hub does not say that its model is BPE.
+TEST(GgufSave, ATokenizerWithoutItsTypeIsWritten) {
+  const test::Scratch scratch;
+  std::string file = read_file(HEED_SOURCE_DIR "/tests/text/tokenizers/bytes-gpt2.json");
+  const std::string type = R"("type":"BPE",)";
+  ASSERT_NE(file.find(type), std::string::npos);
+  file.erase(file.find(type), type.size());
+  write_file(scratch / "tokenizer.json", file);
+  LoadedModel written;
+  written.tokenizer = load_tokenizer(scratch / "tokenizer.json");
+  written.model =
+      make_model(fmt::format(R"({{"model_type": "gpt2", "vocab_size": {}, "n_embd": 8, "n_head": 2,
+        "n_layer": 1, "n_positions": 16}})",
+                             written.tokenizer->vocabulary_size()),
+                 3);
+  save_gguf(scratch / "m.gguf", written, "F32");
+  const std::string text = "a cat";
+  EXPECT_EQ(load_model(scratch / "m.gguf").tokenizer->encode(text, false).ids,
+            written.tokenizer->encode(text, false).ids);
+}
+
+TEST(GgufSave, ATiedHeadIsInTheFileWhereLlamaCppLooksForIt) {
+  const test::Scratch scratch;
+  const auto has_head = [&](const std::string& type) {
+    LoadedModel written;
+    written.model = make_model(
+        R"({"vocab_size": 11, "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 1,
+            "num_attention_heads": 4, "tie_word_embeddings": true, "model_type": ")" +
+            type + "\"}",
+        3);
+    save_gguf(scratch / (type + ".gguf"), written, "F32");
+    return Gguf::open(scratch / (type + ".gguf")).find("output.weight") != nullptr;
+  };
+  EXPECT_TRUE(has_head("olmo2"));
+  EXPECT_TRUE(has_head("gpt_neox"));
+  EXPECT_FALSE(has_head("llama"));
+}
+
+TEST(GgufSave, TheChatTemplateOfTheFolderIsTakenAlong) {
+  const test::Scratch scratch;
+  const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  write_file(scratch / "chat_template.jinja", source);
+  LoadedModel written;
+  written.folder = scratch.folder();
+  written.model = make_model(R"({"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_head": 2,
+                                 "n_layer": 1, "n_positions": 16})",
+                             3);
+  save_gguf(scratch / "m.gguf", written, "F32");
+  EXPECT_EQ(Gguf::open(scratch / "m.gguf")["tokenizer.chat_template"], Json(source));
+}
+
 // A file represents less than a configuration: what it cannot represent is refused, not lost.
 TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
   const test::Scratch scratch;
@@ -209,8 +283,14 @@ TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
   EXPECT_EQ(message(R"("model_type": "starcoder2", "sliding_window": 6)"),
             "gguf: sliding_window is 6, expected 0, as llama.cpp's 'starcoder2' has it");
   EXPECT_EQ(message(R"("model_type": "smollm3", "no_rope_layers": [1, 0])"),
-            "gguf: the rotation of positions is 8 of halves, base 2e+06, none, none, expected 8 of "
-            "halves, base 2e+06, none, as llama.cpp's 'smollm3' has it");
+            "gguf: the rotation of positions is 8 of halves, base 2e+06; none (by layer), expected "
+            "8 of halves, base 2e+06, as llama.cpp's 'smollm3' has it");
+  EXPECT_EQ(message(R"("model_type": "mistral", "sliding_window": 6, "layer_types":
+                       ["sliding_attention", "full_attention"])"),
+            "gguf: sliding_window is 6, expected 0, as llama.cpp's 'llama' has it");
+  EXPECT_EQ(
+      message(R"("model_type": "phi", "qk_layernorm": true)"),
+      "gguf: a norm of queries and keys is true, expected false, as llama.cpp's 'phi2' has it");
   EXPECT_EQ(message(R"("model_type": "gemma2", "head_dim": 8, "query_pre_attn_scalar": 4)"),
             "gguf: the scale of scores is 0.5, expected 0.35355, as llama.cpp's 'gemma2' has it");
   EXPECT_THAT(

@@ -242,6 +242,17 @@ TEST_F(SentencePiece, ItsJsonGivesTheSameTokensOfPlainText) {
   }
 }
 
+TEST_F(SentencePiece, ItsJsonPutsAMarkBeforeABlankToo) {
+  write_file(scratch_ / "tokenizer.model",
+             model_file(with_special({{"▁", -4}, {"a", -4}, {"▁a", -2}, {"▁▁", -3}}),
+                        {.algorithm = 2, .remove_extra_spaces = false}));
+  const auto tokenizer = load_tokenizer(scratch_.folder());
+  const auto copy = load("tokenizer.json", tokenizer->to_json());
+  EXPECT_THAT(copy->encode(" a", false).ids, ElementsAre(3, 5));
+  for (const char* text : {" a", "  ", "a </s> a", "</s>a"})
+    EXPECT_EQ(copy->encode(text, true).ids, tokenizer->encode(text, true).ids) << text;
+}
+
 TEST_F(SentencePiece, BrokenFilesAreOneLine) {
   const std::string good = model_file(with_special({{"a", -1}}));
   const std::string path = (scratch_ / "x.model").string();

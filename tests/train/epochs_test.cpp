@@ -1,4 +1,5 @@
 // Runs that take every example once an epoch, and validation on files of their own.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "train/small_run.h"
+#include "train/task.h"
 #include "train/tasks.h"
 #include "train/text_data.h"
 
@@ -44,6 +46,15 @@ TEST_F(Epochs, DecideTheSteps) {
   const auto task = make_lm_task(config_, load_text_data(config_));
   const TrainResult result = run("run");
   EXPECT_EQ(result.steps, (2 * task->epoch_examples() + config_.batch - 1) / config_.batch);
+}
+
+TEST_F(Epochs, AStepMayNotTakeMoreThanThereIs) {
+  config_.batch = 1000;
+  const std::int64_t all = 2 * make_lm_task(config_, load_text_data(config_))->epoch_examples();
+  EXPECT_HEED_ERROR(make_task(config_), ErrorCode::kInvalidArgument,
+                    fmt::format("train: batch is 1000, expected at most {} examples in a step "
+                                "(batch x accumulate), all epochs together",
+                                all));
 }
 
 TEST_F(Epochs, AResumedRunHasTheSameLosses) {

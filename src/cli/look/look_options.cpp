@@ -85,8 +85,9 @@ void check_flow(const Given& given, const LookOptions& options) {
   if (options.is_graph() && !options.flow)
     fail({.found = fmt::format("--format {} needs --flow", options.format)});
   if (!options.flow) return;
-  given.refuse_beside({"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"},
-                      "--flow, which shows all layers");
+  given.refuse_beside(
+      {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what", "--keep-layers"},
+      "--flow, which shows all layers");
   if (options.is_page() || options.is_array() || options.format == "tsv")
     fail({.argument = "--format",
           .found = options.format,

@@ -110,12 +110,13 @@ void refuse_golden(const Safetensors& golden, const std::string& name, Phrase fo
 
 Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted) {
   const ConstView stored = golden.tensor(wanted.name);
-  if (stored.dtype() != DType::kI64 || stored.rank() != 2)
-    refuse_golden(golden, wanted.name, to_string(stored), "i64 [batch, tokens]");
+  const bool is_i32 = stored.dtype() == DType::kI32;
+  if ((!is_i32 && stored.dtype() != DType::kI64) || stored.rank() != 2)
+    refuse_golden(golden, wanted.name, to_string(stored), "i64 or i32 [batch, tokens]");
   Tensor ids = Tensor::empty(stored.shape(), DType::kI32);
   const Tensor copy = Tensor::copy_of(stored);  // aligned
   for (std::int64_t i = 0; i < ids.element_count(); ++i) {
-    const std::int64_t id = copy.data<std::int64_t>()[i];
+    const std::int64_t id = is_i32 ? copy.data<std::int32_t>()[i] : copy.data<std::int64_t>()[i];
     const bool ignored = wanted.may_be_ignored && id == kIgnoredTarget;
     if (!ignored && (id < 0 || id >= wanted.end))
       refuse_golden(golden, fmt::format("{}[{}, {}]", wanted.name, i / ids.dim(1), i % ids.dim(1)),

@@ -12,7 +12,7 @@ namespace {
 
 using Type = SentencePieceModel::Type;
 
-Json replace_json(const Json& pattern, const char* content) {
+Json replace_json(const Json& pattern, std::string_view content) {
   return Json({{"type", "Replace"}, {"pattern", pattern}, {"content", content}});
 }
 
@@ -56,6 +56,10 @@ Json unigram_json(const SentencePieceModel& model, const Vocabulary& vocabulary)
                {"byte_fallback", model.byte_fallback}});
 }
 
+bool is_bpe(const SentencePieceModel& model) {
+  return model.algorithm == SentencePieceModel::Algorithm::kBpe;
+}
+
 Json normalizer_json(const SentencePieceModel& model) {
   Json parts = Json::array();
   if (!model.charsmap.empty())
@@ -64,6 +68,11 @@ Json normalizer_json(const SentencePieceModel& model) {
   if (model.remove_extra_spaces) {
     parts.push(Json({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}}));
     parts.push(replace_json(Json({{"Regex", " {2,}"}}), " "));
+  }
+  // Metaspace would put no mark before a text that begins with a blank; SentencePiece does.
+  if (is_bpe(model)) {
+    if (model.add_dummy_prefix) parts.push(Json({{"type", "Prepend"}, {"prepend", kSpaceMark}}));
+    parts.push(replace_json(Json({{"String", " "}}), kSpaceMark));
   }
   return Json({{"type", "Sequence"}, {"normalizers", parts}});
 }
@@ -114,14 +123,15 @@ Json metaspace_decoder_json(bool has_prefix) {
 std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,
                                 const std::vector<AddedToken>& added,
                                 const SentencePieceFrame& frame) {
-  const bool is_bpe = model.algorithm == SentencePieceModel::Algorithm::kBpe;
   return write_tokenizer_json(
       {.normalizer = normalizer_json(model),
-       .pre_tokenizer = metaspace_json(model.add_dummy_prefix ? "always" : "never", !is_bpe),
+       .pre_tokenizer = is_bpe(model) ? Json()
+                                      : metaspace_json(model.add_dummy_prefix ? "always" : "never",
+                                                       /*split=*/true),
        .post_processor = template_json(vocabulary, frame.begin, frame.end, frame.second,
                                        frame.second.empty() ? 1 : 0),
        .decoder = metaspace_decoder_json(model.add_dummy_prefix),
-       .model = is_bpe ? bpe_json(model) : unigram_json(model, vocabulary),
+       .model = is_bpe(model) ? bpe_json(model) : unigram_json(model, vocabulary),
        .added_tokens = added});
 }
 

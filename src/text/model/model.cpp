@@ -15,18 +15,17 @@ constexpr Reader kReaders[] = {
     {"WordPiece", read_word_piece},
 };
 
-// Older files omit the type if the members determine it.
-std::string type_of(const Json& model) {
+}  // namespace
+
+std::string model_type(const Json& model) {
   if (model.has("type")) return type_name(model);
   if (model.has("merges")) return "BPE";
   if (model.has("max_input_chars_per_word")) return "WordPiece";
   return model["vocab"].is_array() ? "Unigram" : "WordLevel";
 }
 
-}  // namespace
-
 std::unique_ptr<TokenModel> read_model(const TokenizerFile& file, const Vocabulary& vocabulary) {
-  const std::string type = type_of(file.model());
+  const std::string type = model_type(file.model());
   for (const Reader& reader : kReaders)
     if (reader.type == type) return reader.read(file, vocabulary);
   file.refuse_type(file.model(), "model", "one of BPE, Unigram, WordLevel, WordPiece");

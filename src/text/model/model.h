@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "heed/tokenizer.h"
 #include "text/pipeline/piece.h"
@@ -35,6 +36,8 @@ class TokenModel {
 };
 
 /// Reads the component `model` of a file with all its pieces; the file must outlive it.
+/// The type of a file's model. Older files, as GPT-2's, omit it where the members determine it.
+std::string model_type(const Json& model);
 std::unique_ptr<TokenModel> read_model(const TokenizerFile& file, const Vocabulary& vocabulary);
 
 std::unique_ptr<TokenModel> read_bpe(const TokenizerFile& file, const Vocabulary& vocabulary);
