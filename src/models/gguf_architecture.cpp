@@ -312,7 +312,16 @@ std::vector<GgufArchitecture> smollm_and_glm() {
                        .signs = {kBias}}}};
 }
 
-const std::vector<GgufArchitecture>& architectures() {
+DecoderShape shape_of(const Config& config) { return family_of(config).shape(config); }
+
+std::vector<GgufFact> facts_of(const GgufArchitecture& architecture, const Config& config) {
+  if (architecture.facts != nullptr) return architecture.facts(config);
+  return architecture.config == nullptr ? gguf_facts(shape_of(config)) : std::vector<GgufFact>();
+}
+
+}  // namespace
+
+const std::vector<GgufArchitecture>& gguf_architectures() {
   static const std::vector<GgufArchitecture> all = [] {
     std::vector<GgufArchitecture> known;
     for (const auto& some :
@@ -323,15 +332,6 @@ const std::vector<GgufArchitecture>& architectures() {
   }();
   return all;
 }
-
-DecoderShape shape_of(const Config& config) { return family_of(config).shape(config); }
-
-std::vector<GgufFact> facts_of(const GgufArchitecture& architecture, const Config& config) {
-  if (architecture.facts != nullptr) return architecture.facts(config);
-  return architecture.config == nullptr ? gguf_facts(shape_of(config)) : std::vector<GgufFact>();
-}
-
-}  // namespace
 
 Json gguf_config(const GgufArchitecture& architecture, const GgufContent& content) {
   const GgufKeys keys(content, architecture.name);
@@ -367,7 +367,7 @@ void require_said(const GgufArchitecture& architecture, const Config& config,
 const GgufArchitecture& gguf_architecture(const Config& config) {
   const std::string wanted = config.text("model_type", "");
   std::string known;
-  for (const GgufArchitecture& architecture : architectures())
+  for (const GgufArchitecture& architecture : gguf_architectures())
     for (const std::string_view type : architecture.model_types) {
       if (type == wanted && (architecture.writes == nullptr || architecture.writes(config)))
         return architecture;
@@ -382,11 +382,11 @@ const GgufArchitecture& gguf_architecture(const GgufContent& content) {
   const GgufKeys keys(content, "general");
   const std::string* wanted = content.value(kKey).as_text();
   if (wanted == nullptr) keys.refuse(kKey, "missing", "the name of an architecture");
-  for (const GgufArchitecture& architecture : architectures())
+  for (const GgufArchitecture& architecture : gguf_architectures())
     if (architecture.name == *wanted) return architecture;
   const auto name_of = [](const GgufArchitecture& architecture) { return architecture.name; };
   std::string expected = what_is_unserved(*wanted);
-  if (expected.empty()) expected = "one of: " + joined(architectures(), ", ", name_of);
+  if (expected.empty()) expected = "one of: " + joined(gguf_architectures(), ", ", name_of);
   keys.refuse(kKey, fmt::format("'{}'", clipped(*wanted)), expected, ErrorCode::kUnsupported);
 }
 

@@ -172,6 +172,8 @@ struct GgufArchitecture {
   bool (*writes)(const Config& config) = nullptr;  // null: can write all its model_types
 };
 
+const std::vector<GgufArchitecture>& gguf_architectures();
+
 /// Builds the config.json of the hub's model.
 Json gguf_config(const GgufArchitecture& architecture, const GgufContent& content);
 /// The reverse: the keys for a model of this configuration, without the architecture's prefix, and

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "io/tensor_files.h"
 #include "models/config.h"
 #include "models/family.h"
+#include "models/gguf_architecture.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
 #include "support/places.h"
@@ -167,19 +171,78 @@ TEST(GoldenCheck, CodesOfExpertsThatDoNotFitAreNamed) {
                     path.string() + ": " + scales + " is u8 [3, 31, 1], expected u8 [3, 32, 1]");
 }
 
-// docs/models.md names every `model_type`, and each has a file of transformers' numbers.
-TEST(GoldenCheck, EveryModelTypeHasAVariantAndARowInTheDocs) {
-  std::set<std::string> shown;
-  for (const auto& entry : fs::directory_iterator(kGoldens / "variants"))
-    shown.insert(Config::parse(Safetensors::open(entry.path()).metadata().at("config"), "config")
-                     .text("model_type", ""));
-  const std::string docs = read_file("docs/models.md");
-  for (const std::string_view type : known_model_types()) {
-    EXPECT_NE(docs.find(fmt::format("`{}`", type)), std::string::npos) << type;
+// The rows of a table, in the order of their first cells.
+std::string table_of(const std::string& head, const std::set<std::string>& rows) {
+  std::string table = head + "\n";
+  for (const std::string& row : rows) table += row + "\n";
+  return table;
+}
+
+std::string in_code(const std::set<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
+  return list;
+}
+
+// Each `model_type` with its files of transformers' numbers, and each architecture of GGUF with the
+// cases of the script that compares files of it with transformers and llama.cpp's package.
+std::string tables_of_types() {
+  std::map<std::string, std::set<std::string>> numbers, architectures, cases;
+  for (const auto& entry : fs::directory_iterator(kGoldens / "variants")) {
+    const std::string config = Safetensors::open(entry.path()).metadata().at("config");
+    numbers[Config::parse(config, "config").text("model_type", "")].insert(
+        entry.path().stem().string());
+  }
+  const fs::path scripts = fs::path(HEED_SOURCE_DIR) / "tests/peers";
+  const std::string families = read_file(scripts / "gguf_families_test.py");
+  const std::regex one_case("\n    \"([^\"]+)\": \\(\"([^\"]+)\", ");
+  for (std::sregex_iterator at(families.begin(), families.end(), one_case), end; at != end; ++at)
+    cases[(*at)[2]].insert((*at)[1]);
+  std::set<std::string> types, names;
+  const std::string others = read_file(scripts / "gguf_test.py");
+  for (const GgufArchitecture& architecture : gguf_architectures()) {
+    const std::string name(architecture.name);
+    std::set<std::string> read_as;
+    for (const std::string_view type : architecture.model_types) {
+      architectures[std::string(type)].insert(name);
+      read_as.emplace(type);
+    }
+    const bool other = others.find(fmt::format("\"{}\"", name)) != std::string::npos;
+    EXPECT_TRUE(other || cases.contains(name)) << name;
+    names.insert(fmt::format("| `{}` | {} | {} |", name, in_code(read_as),
+                             cases.contains(name)
+                                 ? "`gguf_families_test.py`: " + in_code(cases[name])
+                                 : "`gguf_test.py`"));
+  }
+  for (const std::string_view known : known_model_types()) {
+    const std::string type(known);
     if (type != "lesson") {
-      EXPECT_TRUE(shown.contains(std::string(type))) << type;
+      EXPECT_TRUE(numbers.contains(type)) << type;
+      types.insert(fmt::format("| `{}` | {} | {} |", type, in_code(architectures[type]),
+                               in_code(numbers[type])));
     }
   }
+  return table_of(
+             "| `model_type` | `general.architecture` | `tests/models/golden/variants` |\n"
+             "|---|---|---|",
+             types) +
+         "\n" +
+         table_of(
+             "| `general.architecture` | written of | compared in `tests/peers` |\n|---|---|---|",
+             names);
+}
+
+// docs/models.md ends with these tables. With HEED_WRITE_DOCS in the environment the test writes
+// them.
+TEST(GoldenCheck, TheDocsHaveARowForEveryTypeAndArchitecture) {
+  const fs::path page = fs::path(HEED_SOURCE_DIR) / "docs/models.md";
+  const std::string begin = "<!-- from the registry -->\n";
+  const std::string docs = read_file(page);
+  const std::size_t at = docs.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  const std::string expected = docs.substr(0, at) + begin + tables_of_types();
+  if (std::getenv("HEED_WRITE_DOCS") != nullptr) write_file(page, expected);
+  EXPECT_EQ(docs, expected);
 }
 
 // The committed model with one tensor more, and one that is wrong.
