@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/decoder.h"
-#include "models/training_config.h"
 
 namespace heed {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "models/decoder.h"
-#include "models/training_config.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "base/formats/json.h"
 #include "base/wording.h"
