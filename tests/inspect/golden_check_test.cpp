@@ -185,7 +185,7 @@ std::string in_code(const std::set<std::string>& names) {
 }
 
 // Each `model_type` with its files of transformers' numbers, and each architecture of GGUF with the
-// cases of the script that compares files of it with transformers and llama.cpp's package.
+// test that compares a file of it.
 std::string tables_of_types() {
   std::map<std::string, std::set<std::string>> numbers, architectures, cases;
   for (const auto& entry : fs::directory_iterator(kGoldens / "variants")) {
@@ -199,7 +199,10 @@ std::string tables_of_types() {
   for (std::sregex_iterator at(families.begin(), families.end(), one_case), end; at != end; ++at)
     cases[(*at)[2]].insert((*at)[1]);
   std::set<std::string> types, names;
-  const std::string others = read_file(scripts / "gguf_test.py");
+  const fs::path models = fs::path(HEED_SOURCE_DIR) / "tests/models";
+  const std::pair<std::string, std::string> others[] = {
+      {"tests/peers/gguf_test.py", read_file(scripts / "gguf_test.py")},
+      {"tests/models/gguf_save_test.cpp", read_file(models / "gguf_save_test.cpp")}};
   for (const GgufArchitecture& architecture : gguf_architectures()) {
     const std::string name(architecture.name);
     std::set<std::string> read_as;
@@ -207,12 +210,14 @@ std::string tables_of_types() {
       architectures[std::string(type)].insert(name);
       read_as.emplace(type);
     }
-    const bool other = others.find(fmt::format("\"{}\"", name)) != std::string::npos;
-    EXPECT_TRUE(other || cases.contains(name)) << name;
-    names.insert(fmt::format("| `{}` | {} | {} |", name, in_code(read_as),
-                             cases.contains(name)
-                                 ? "`gguf_families_test.py`: " + in_code(cases[name])
-                                 : "`gguf_test.py`"));
+    std::string compared;
+    if (cases.contains(name))
+      compared = "tests/peers/gguf_families_test.py: " + in_code(cases[name]);
+    for (const auto& [file, text] : others)
+      if (compared.empty() && text.find(fmt::format("\"{}\"", name)) != std::string::npos)
+        compared = file;
+    EXPECT_FALSE(compared.empty()) << name;
+    names.insert(fmt::format("| `{}` | {} | {} |", name, in_code(read_as), compared));
   }
   for (const std::string_view known : known_model_types()) {
     const std::string type(known);
@@ -227,9 +232,7 @@ std::string tables_of_types() {
              "|---|---|---|",
              types) +
          "\n" +
-         table_of(
-             "| `general.architecture` | written of | compared in `tests/peers` |\n|---|---|---|",
-             names);
+         table_of("| `general.architecture` | written of | compared in |\n|---|---|---|", names);
 }
 
 // docs/models.md ends with these tables. With HEED_WRITE_DOCS in the environment the test writes
