@@ -10,6 +10,7 @@
 #include "heed/error.h"
 #include "heed/model.h"
 #include "io/atomic_file.h"
+#include "io/gguf.h"
 #include "io/tensor_files.h"
 #include "models/adapter.h"
 #include "models/chat_template.h"
@@ -167,7 +168,11 @@ std::unique_ptr<Tokenizer> load_model_tokenizer(const fs::path& path) {
 }
 
 std::string why_not_loaded(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return fmt::format("{} does not exist", folder.string());
   try {
+    if (fs::is_regular_file(folder) && !is_gguf(folder))
+      return fmt::format("{} is not GGUF, nor does it name such a file", folder.string());
     const ModelSource source(folder);
     const auto model =
         family_of(source.config).load(source.config, source.weights(), {.headers_only = true});

@@ -177,7 +177,8 @@ std::vector<FoundModel> find_in_hub(const fs::path& folder) {
 }
 
 // manifests/HOST/OWNER/NAME/TAG is a JSON file whose layer of the type "...image.model" names the
-// blob with the weights. Like Ollama, leaves out its own host and the owner "library".
+// blob with the weights. Like Ollama, leaves out its own host and the owner "library". A manifest
+// that cannot be read stands for its model, so that a list says what is wrong.
 std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
   std::vector<FoundModel> found;
   std::error_code ignored;
@@ -190,6 +191,8 @@ std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
     const auto part = [&](int index) { return std::next(below.begin(), index)->string(); };
     const std::string host = part(0) == "registry.ollama.ai" ? "" : part(0) + "/";
     const std::string owner = host.empty() && part(1) == "library" ? "" : part(1) + "/";
+    FoundModel model = {.name = fmt::format("ollama:{}{}{}:{}", host, owner, part(2), part(3)),
+                        .folder = entry->path()};
     try {
       const JsonText manifest =
           JsonText::parse(read_file(entry->path()), {.file = entry->path().string()});
@@ -199,13 +202,11 @@ std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
         if (type == nullptr || digest == nullptr || !type->ends_with("image.model")) continue;
         std::string blob = *digest;
         std::ranges::replace(blob, ':', '-');
-        if (blob.find('/') != std::string::npos || !fs::exists(folder / "blobs" / blob, ignored))
-          continue;
-        found.push_back({.name = fmt::format("ollama:{}{}{}:{}", host, owner, part(2), part(3)),
-                         .folder = folder / "blobs" / blob});
+        if (blob.find('/') == std::string::npos) model.folder = folder / "blobs" / blob;
       }
-    } catch (const Error&) {  // an unreadable manifest names no model
+    } catch (const Error&) {
     }
+    found.push_back(std::move(model));
   }
   return found;
 }

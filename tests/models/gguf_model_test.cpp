@@ -223,8 +223,14 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:somebody/other"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:hf.co/owner/other-GGUF:Q4_0"), store / "blobs/sha256-12");
-  EXPECT_EQ(found("ollama:tiny:gone"), "not listed");
-  EXPECT_EQ(found("ollama:tiny:outside"), "not listed");
+  EXPECT_EQ(found("ollama:tiny:gone"), store / "blobs/sha256-13");
+  EXPECT_EQ(why_not_loaded(store / "blobs/sha256-13"),
+            (store / "blobs/sha256-13").string() + " does not exist");
+  EXPECT_EQ(found("ollama:tiny:outside"), manifests / "library/tiny/outside");
+  for (const fs::path& manifest :
+       {manifests / "library/tiny/outside", manifests / "library/tiny/broken"})
+    EXPECT_EQ(why_not_loaded(manifest),
+              manifest.string() + " is not GGUF, nor does it name such a file");
   EXPECT_THAT(load_model(store / "blobs/sha256-12").name, testing::StartsWith("ollama:"));
 }
 

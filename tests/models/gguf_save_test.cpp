@@ -2,6 +2,7 @@
 // cannot represent is refused.
 #include "models/gguf_save.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include "io/atomic_file.h"
 #include "io/gguf.h"
 #include "support/gguf_writer.h"
+#include "support/places.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
 
