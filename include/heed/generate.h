@@ -95,7 +95,7 @@ class KvCache {
   /// keys are stored, and the positions of its queries.
   Extents extents(std::span<const std::int64_t> counts) const;
 
-  /// What a recurrent layer has kept of the tokens so far: tensors whose first axis is the row.
+  /// The state that a recurrent layer keeps: tensors whose first axis is the row.
   /// Empty before the first pass has advanced.
   const std::vector<Tensor>& state(int layer) const;
   /// Stores a recurrent layer's state after counts[b] tokens of row b. It becomes `state` when the
