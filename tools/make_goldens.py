@@ -14,8 +14,8 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig,
-                          MarianMTModel, Qwen3Config, Qwen3ForCausalLM, T5Config,
-                          T5ForConditionalGeneration)
+                          MarianMTModel, Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config,
+                          Qwen3ForCausalLM, T5Config, T5ForConditionalGeneration)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
@@ -39,7 +39,10 @@ def golden_of(model, ids, mask, labels, **more):
                "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1]}
     for index, state in enumerate(out.hidden_states[:-1]):
         tensors[f"hidden_states.{index}"] = state
-    for index, weights in enumerate(out.attentions):
+    kinds = getattr(model.config, "layer_types", None) or []
+    attending = [index for index in range(len(out.hidden_states) - 1)
+                 if index >= len(kinds) or kinds[index] != "linear_attention"]
+    for index, weights in zip(attending, out.attentions, strict=True):
         tensors[f"attentions.{index}"] = weights
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
 
@@ -87,6 +90,20 @@ def make_llama():
     spread(model, seed=7)
     ids, mask = inputs_of(61, 13, 9)
     save("llama", model, golden_of(model, ids, mask, torch.where(mask == 1, ids, -100)))
+
+
+def make_qwen3_5():
+    """Layers with attention between and behind recurrent ones; greedy text over a cache."""
+    config = Qwen3_5TextConfig(**QWEN3_5, attn_implementation="eager")
+    model = Qwen3_5ForCausalLM(config).eval()
+    spread(model, seed=7)
+    ids, mask = inputs_of(61, 13, 9)
+    tensors = golden_of(model, ids, mask, torch.where(mask == 1, ids, -100))
+    tensors["greedy_prompt"] = ids[:1, :5].clone()
+    with torch.no_grad():
+        written = model.generate(tensors["greedy_prompt"], do_sample=False, max_new_tokens=24, use_cache=True)
+    tensors["greedy"] = written[:, 5:].clone()
+    save("qwen3_5", model, tensors)
 
 
 def make_bert():
@@ -230,6 +247,13 @@ class PackedVariant(Variant):
 LLAMA = {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 2,
          "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 16,
          "tie_word_embeddings": True, "rms_norm_eps": 1e-5}
+QWEN3_5 = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 4,
+           "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64,
+           "linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 6,
+           "linear_value_head_dim": 5, "linear_conv_kernel_dim": 4,
+           "layer_types": ["linear_attention", "full_attention", "linear_attention", "linear_attention"]}
+QWEN3_5_SMALL = QWEN3_5 | {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2,
+                           "num_key_value_heads": 1}
 GPT2 = {"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8,
         "bos_token_id": 0, "eos_token_id": 0}
 BERT = {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1,
@@ -398,6 +422,19 @@ VARIANTS = {
     "gemma3-pattern": Variant("Gemma3ForCausalLM", {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "sliding_window_pattern": 2}),
+    # Layers of a gated delta rule.
+    "qwen3-5": Variant("Qwen3_5ForCausalLM", {"model_type": "qwen3_5_text"} | QWEN3_5_SMALL, seed=4),
+    "qwen3-5-interval": Variant("Qwen3_5ForCausalLM", {
+        "model_type": "qwen3_5_text", **QWEN3_5_SMALL, "layer_types": None, "full_attention_interval": 2,
+        "attention_bias": True, "tie_word_embeddings": True, "linear_conv_kernel_dim": 2, "hidden_act": "relu",
+        "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 100.0,
+                            "partial_rotary_factor": 0.5, "mrope_section": [1, 1, 0], "mrope_interleaved": True}}),
+    "qwen3-5-with-pictures": Variant("Qwen3_5ForConditionalGeneration", {
+        "model_type": "qwen3_5", "tie_word_embeddings": True, "image_token_id": 10, "video_token_id": 9,
+        "vision_start_token_id": 8, "vision_end_token_id": 7,
+        "text_config": {"model_type": "qwen3_5_text", **QWEN3_5_SMALL, "rope_theta": 50.0},
+        "vision_config": {"model_type": "qwen3_5_vision", "depth": 1, "hidden_size": 8, "intermediate_size": 8,
+                          "num_heads": 2, "patch_size": 2, "out_hidden_size": 8, "num_position_embeddings": 4}}),
     "cohere2-pattern": Variant("Cohere2ForCausalLM", {"model_type": "cohere2"} | LLAMA | {
         "sliding_window_pattern": 2, "sliding_window": 3}),
     "smollm3-windows": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA | {
@@ -562,6 +599,6 @@ def make_variants():
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for make in (make_gpt2, make_llama, make_bert, make_marian, make_t5):
+    for make in (make_gpt2, make_llama, make_qwen3_5, make_bert, make_marian, make_t5):
         make()
     make_variants()

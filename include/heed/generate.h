@@ -33,6 +33,8 @@ struct KvCacheShape {
   std::int64_t capacity = 0;  // maximum tokens per row
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
+  /// Layers without keys, ascending: they keep a state of each row instead (`put_state`).
+  std::vector<int> recurrent = {};
 };
 
 enum class KvForm : std::uint8_t {
@@ -93,6 +95,13 @@ class KvCache {
   /// keys are stored, and the positions of its queries.
   Extents extents(std::span<const std::int64_t> counts) const;
 
+  /// The state that a recurrent layer keeps: tensors whose first axis is the row.
+  /// Empty before the first pass has advanced.
+  const std::vector<Tensor>& state(int layer) const;
+  /// Stores a recurrent layer's state after counts[b] tokens of row b. It becomes `state` when the
+  /// cache advances by the same counts.
+  void put_state(int layer, std::vector<Tensor> state, std::span<const std::int64_t> counts);
+
   /// Stores a layer's keys of the source, which are the same for all passes.
   void put_source(int layer, SourceKeys keys);
   /// Null before put_source.
@@ -103,7 +112,7 @@ class KvCache {
   /// many rows as the cache was made for; branches of a paged cache take pages. Tokens of a pass
   /// that has not advanced are dropped.
   void select(std::span<const std::int64_t> rows);
-  /// Drops a row's tokens, so that a new text can begin there.
+  /// Drops a row's tokens, so that a new text can begin there; its states become zero.
   void clear(std::int64_t row);
 
  private:
@@ -116,6 +125,8 @@ class KvCache {
     Slots v;
     std::vector<std::int64_t> appended = {};  // tokens that this pass has written, per row
     SourceKeys source = {};
+    bool is_recurrent = false;
+    std::vector<Tensor> state = {}, next_state = {};
 
     bool has_appended() const;
   };
@@ -126,6 +137,7 @@ class KvCache {
 
   Slots slots_of(std::int64_t width) const;
   std::size_t index_of(int layer) const;
+  void require_recurrent(const Layer& layer, int index, bool is_recurrent) const;
   void require_appended(std::span<const std::int64_t> counts) const;
   Place place(std::int64_t row, std::int64_t token) const;
   std::int64_t first_kept(std::int64_t row) const;

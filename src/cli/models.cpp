@@ -17,6 +17,7 @@
 #include "cli/terminal/terminal.h"
 #include "heed/look.h"
 #include "heed/model.h"
+#include "inspect/session/places.h"
 #include "models/search_path.h"
 
 namespace heed::cli {
@@ -48,8 +49,7 @@ std::string shape_text(const ModelSummary& summary) {
   for (const StackShape& stack : info.stacks) {
     if (!stacks.empty()) stacks += ", ";
     if (stack.stack != Stack::kSelf) stacks += fmt::format("{} ", stack_name(stack.stack));
-    stacks +=
-        fmt::format("{} x {}", number_of(stack.layers, "layer"), number_of(stack.heads, "head"));
+    stacks += heads_text(stack);
     if (stack.kv_heads != stack.heads) stacks += fmt::format(" on {} kv", stack.kv_heads);
   }
   const double millions = static_cast<double>(summary.parameters) * 1e-6;

@@ -42,7 +42,16 @@ std::vector<double> alibi_slopes(std::int64_t heads) {
 
 }  // namespace
 
+bool DecoderShape::has_recurrence() const {
+  return std::ranges::any_of(of_layers, &DecoderLayer::is_recurrent);
+}
+
 ModelInfo DecoderShape::info() const {
+  StackShape stack = stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim});
+  if (has_recurrence())
+    for (int layer = 0; layer < layers; ++layer)
+      if (!of_layers[static_cast<std::size_t>(layer)].is_recurrent)
+        stack.attending.push_back(layer);
   return {.family = family,
           .title = title,
           .layers = layers,
@@ -57,7 +66,7 @@ ModelInfo DecoderShape::info() const {
           .bad_words = bad_words,
           .causal = causal,
           .has_logits = has_words || tied || states_are_logits,
-          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
+          .stacks = {std::move(stack)}};
 }
 
 namespace {
@@ -102,6 +111,10 @@ class Decoder : public Model {
   Tensor states(const Batch& batch, Run& run) const override {
     check_pass(info_, batch, run);
     check_dropout(info_, shape_.unserved, run);
+    if (run.saved != nullptr && !shape_.trains())
+      fail(info_.family, "run.saved", "given",
+           "none: heed does not train gated heads and gated delta rules yet",
+           ErrorCode::kUnsupported);
     return trunk_.forward(batch, run);
   }
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
@@ -118,10 +131,11 @@ class Decoder : public Model {
   }
 
   Parameter* position_table() override { return trunk_.position_table(); }
-  // Words that pass a projection are no parts of the stream.
+  // Words that pass a projection are no parts of the stream. What a gated head or a recurrent layer
+  // writes is not a sum over keys.
   ModelParts parts() const override {
     const bool has_stream = shape_.residual || trunk_.layers.empty();
-    if (trunk_.word_projection || !has_stream) return Model::parts();  // throws
+    if (trunk_.word_projection || !has_stream || !shape_.trains()) return Model::parts();  // throws
     return {.streams = {trunk_.parts()},
             .words = head_ ? &*head_ : nullptr,
             .words_scale = shape_.logit_scale,
@@ -147,6 +161,8 @@ class Decoder : public Model {
                                                      : shape_.deviation;
                                         },
                                     .norm = static_cast<float>(1 - shape_.norm.offset)});
+    for (const TrunkLayer& layer : trunk_.layers)
+      if (const DeltaRule* rule = layer.attention.branch().delta_rule()) rule->initialise(seed);
   }
 
  private:
@@ -182,12 +198,19 @@ class Decoder : public Model {
       for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
     if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
       of_mlp.before = of_attention.before->shared();
-    TrunkLayer made{.attention = {std::move(of_attention), make_attention(layer, rotations),
+    TrunkLayer made{.attention = {std::move(of_attention), make_mixer(layer, rotations),
                                   attention_names(Stack::kSelf, layer), shape_.residual}};
     if (shape_.inner > 0)
       made.mlp.emplace(std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer),
                        shape_.residual);
     return made;
+  }
+
+  Mixer make_mixer(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
+    if (!shape_.of_layers[static_cast<std::size_t>(layer)].is_recurrent)
+      return make_attention(layer, rotations);
+    return DeltaRule(block_name(shape_, layer), shape_.names.delta_rule, shape_.width,
+                     shape_.delta_rule, layer);
   }
 
   Attention make_attention(int layer,
@@ -202,8 +225,8 @@ class Decoder : public Model {
     AttentionParts parts{
         .projections = is_given(names.qkv)
                            ? fused_projection(projection(names.qkv, H + 2 * G))
-                           : separate_projections(projection(names.q, H), projection(names.k, G),
-                                                  projection(names.v, G)),
+                           : separate_projections(projection(names.q, s.gated ? 2 * H : H),
+                                                  projection(names.k, G), projection(names.v, G)),
         .out = linear(block + names.out, H * D, C, s.out_bias),
         .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
         .dropout = dropout_of(s, layer, 0)};
@@ -224,6 +247,7 @@ class Decoder : public Model {
              .softcap = s.score_cap,
              .dropout = s.attention_dropout,
              .by_head = s.by_head,
+             .gated = s.gated,
              .clip = s.clip,
              .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
              .rounds_slopes = s.rounds_alibi,
@@ -356,7 +380,8 @@ std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {
 
 namespace {
 
-// Checks the sizes of the tables and the last layer against the shape, before memory is allocated.
+// Checks the sizes of the tables and of the last layer of each kind against the shape, before
+// memory is allocated.
 void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
   const DecoderNames& names = shape.names;
   const int last_layer = static_cast<int>(shape.layers) - 1;
@@ -370,8 +395,18 @@ void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
   if (is_given(names.positions))
     stored.require(names.positions + std::string(".weight"),
                    {shape.positions + shape.first_position, shape.width});
-  if (!is_given(names.qkv))
-    matrix(last + names.q, shape.width, shape.heads * shape.head_dim, shape.layout);
+  for (const bool is_recurrent : {false, true}) {
+    const auto found = std::ranges::find(shape.of_layers.rbegin(), shape.of_layers.rend(),
+                                         is_recurrent, &DecoderLayer::is_recurrent);
+    if (found == shape.of_layers.rend()) continue;
+    const std::string block =
+        block_name(shape, static_cast<int>(shape.of_layers.rend() - found) - 1);
+    if (is_recurrent)
+      matrix(block + names.delta_rule.qkv, shape.width, shape.delta_rule.channels(), shape.layout);
+    else if (!is_given(names.qkv))
+      matrix(block + names.q, shape.width, (shape.gated ? 2 : 1) * shape.heads * shape.head_dim,
+             shape.layout);
+  }
   if (shape.of_layers.back().has_experts)
     matrix(expert_name(shape, last_layer, shape.experts.count - 1) + names.expert_down,
            shape.experts.inner, shape.width, shape.experts.layout());

@@ -19,6 +19,7 @@
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
 #include "models/training_config.h"
+#include "nn/delta_rule.h"
 #include "nn/norm.h"
 #include "nn/rope_scaling.h"
 #include "ops/elementwise.h"
@@ -57,6 +58,7 @@ struct DecoderNames {
   const char* expert_down = "down_proj";
   const char* shared = "";  // of an MLP for all tokens: "mlp.shared_expert."
   const char* shared_gate = "";
+  DeltaRuleNames delta_rule = {};
   const char* last_norm = "model.norm";
   const char* head = "lm_head";
 };
@@ -67,6 +69,7 @@ struct DecoderLayer {
   std::optional<std::size_t> rotation = 0;  // `DecoderShape::rotations`'s index; none: no positions
   double scale = 1;                         // of scores
   bool has_experts = false;                 // instead of one MLP
+  bool is_recurrent = false;                // a gated delta rule instead of attention
 };
 
 struct ExpertsShape {
@@ -104,12 +107,14 @@ struct DecoderShape {
   std::vector<DecoderLayer> of_layers = {};
   WeightLayout layout = WeightLayout::kOutIn;
   bool by_head = false;  // AttentionShape::by_head
+  bool gated = false;    // AttentionShape::gated
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
   double clip = 0;       // AttentionShape::clip
   double score_cap = 0;  // 0: no cap
   Activation activation = Activation::kSilu;
   bool up_holds_gate = false;  // MlpParts::holds_gate
   ExpertsShape experts = {};
+  DeltaRuleShape delta_rule = {};
   bool norms_behind = false;  // x = norm(x + branch(x)), as in the original Transformer
   bool parallel = false;      // attention and MLP both read the block's input, through one norm if
                               // the MLP's has no name (Wang & Komatsuzaki 2021)
@@ -136,6 +141,9 @@ struct DecoderShape {
   std::string json = {};  // the configuration as saved
 
   ModelInfo info() const;
+  bool has_recurrence() const;
+  /// Whether all layers have a backward pass.
+  bool trains() const { return !gated && !has_recurrence(); }
   std::int64_t width_of_words() const { return word_width == 0 ? width : word_width; }
 };
 

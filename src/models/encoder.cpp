@@ -173,7 +173,7 @@ class Encoder : public Model {
     const auto first = std::ranges::find(shape_.of_layers, own.name, &EncoderLayer::name);
     const auto index = static_cast<std::size_t>(first - shape_.of_layers.begin());
     const TrunkLayer* const shared = index < trunk.layers.size() ? &trunk.layers[index] : nullptr;
-    AttentionParts attention = shared != nullptr ? shared->attention.branch().parts()
+    AttentionParts attention = shared != nullptr ? shared->attention.branch().attention()->parts()
                                                  : attention_parts(own, trunk, rotations);
     MlpParts mlp =
         shared != nullptr && shared->mlp ? shared->mlp->branch().mlp().parts() : mlp_parts(own);

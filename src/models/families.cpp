@@ -19,7 +19,7 @@ const std::vector<Family>& families() {
     for (const auto& some :
          {gpt_neox_families(), gpt_neo_families(), phi_families(), gemma_families(),
           olmo_families(), std::vector{cohere_family()}, kin_of_llama_families(), falcon_families(),
-          mixtral_families(), std::vector{lesson_family()}})
+          mixtral_families(), qwen3_5_families(), std::vector{lesson_family()}})
       known.insert(known.end(), some.begin(), some.end());
     return known;
   }();
@@ -62,9 +62,10 @@ struct Unserved {
 // Known types that need what heed lacks.
 const std::vector<Unserved>& all_unserved() {
   static const std::vector<Unserved> all = {
-      {"layers of linear attention (gated delta rule)",
-       {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "qwen3_next", "kimi_linear",
-        "olmo_hybrid", "qwen35", "qwen35moe", "qwen3next"}},
+      {"layers of linear attention (gated delta rule)", {"kimi_linear", "olmo_hybrid"}},
+      {"experts beside layers of linear attention",
+       {"qwen3_5_moe", "qwen3_5_moe_text", "qwen3_next", "qwen35moe", "qwen3next"}},
+      {"layers of linear attention in a GGUF file", {"qwen35"}},
       {"layers of linear attention", {"minimax", "rwkv", "recurrent_gemma"}},
       {"layers of a state space model",
        {"mamba", "mamba2", "falcon_mamba", "jamba", "bamba", "zamba", "zamba2", "falcon_h1",

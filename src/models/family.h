@@ -68,6 +68,7 @@ std::vector<Family> olmo_families();
 std::vector<Family> kin_of_llama_families();
 std::vector<Family> falcon_families();
 std::vector<Family> mixtral_families();
+std::vector<Family> qwen3_5_families();
 
 /// Parameters named bias are 0, other vectors are `norm`, and matrices are normal with
 /// `deviation(name)`; each parameter has a random stream given by its name.

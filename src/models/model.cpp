@@ -48,12 +48,16 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
                    const KvCacheOptions& options) {
   const ModelInfo& info = model.info();
   const StackShape& writing = info.reads_source() ? info.stacks.at(1) : info.stacks.at(0);
+  std::vector<int> recurrent;
+  for (int layer = 0; layer < writing.layers; ++layer)
+    if (!writing.has(layer)) recurrent.push_back(layer);
   return KvCache({.layers = writing.layers,
                   .batch = batch,
                   .kv_heads = writing.kv_heads,
                   .capacity = capacity,
                   .head_dim = writing.head_dim,
-                  .value_dim = writing.head_dim},
+                  .value_dim = writing.head_dim,
+                  .recurrent = std::move(recurrent)},
                  options);
 }
 

@@ -38,12 +38,13 @@ class LayerParts {
         layer_(layer),
         name_(layer_name(shape, stack, layer)) {}
 
-  Residual<Attention> attention(std::shared_ptr<const PositionBias> distances) {
-    return attention(shape_.names.attention, shape_.names.attention_norm, stack_,
-                     std::move(distances), text_mask(shape_.causal && decodes_));
+  Residual<Mixer> attention(std::shared_ptr<const PositionBias> distances) {
+    return attending<Mixer>(shape_.names.attention, shape_.names.attention_norm, stack_,
+                            std::move(distances), text_mask(shape_.causal && decodes_));
   }
   Residual<Attention> cross() {
-    return attention(shape_.names.cross, shape_.names.cross_norm, Stack::kCross, nullptr, {});
+    return attending<Attention>(shape_.names.cross, shape_.names.cross_norm, Stack::kCross, nullptr,
+                                {});
   }
 
   Residual<FeedForward> mlp() {
@@ -61,8 +62,9 @@ class LayerParts {
   }
 
  private:
-  Residual<Attention> attention(const std::string& part, const char* norm, Stack stack,
-                                std::shared_ptr<const PositionBias> distances, Mask mask) {
+  template <typename Branch>
+  Residual<Branch> attending(const std::string& part, const char* norm, Stack stack,
+                             std::shared_ptr<const PositionBias> distances, Mask mask) {
     const Seq2seqNames& names = shape_.names;
     const std::int64_t C = shape_.width, H = side_.heads;
     const std::int64_t D = shape_.head_dim == 0 ? C / H : shape_.head_dim;

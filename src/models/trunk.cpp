@@ -16,6 +16,7 @@ template <typename Branch>
 BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
   BranchParts parts{.stack = stack, .layer = layer};
   if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
+  if constexpr (std::is_same_v<Branch, Mixer>) parts.attention = residual.branch().attention();
   const Norms& norms = residual.norms();
   if (norms.before) parts.before = norms.before->numbers();
   if (norms.inside) parts.inside = norms.inside->numbers();

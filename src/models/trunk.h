@@ -11,13 +11,14 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/experts.h"
+#include "nn/mixer.h"
 #include "nn/residual.h"
 #include "nn/rotation.h"
 
 namespace heed {
 
 struct TrunkLayer {
-  Residual<Attention> attention;
+  Residual<Mixer> attention;
   std::optional<Residual<Attention>> cross = {};  // between the two, in an encoder-decoder
   std::optional<Residual<FeedForward>> mlp = {};
   bool is_first = true;  // of the layers that share its parameters

@@ -45,6 +45,14 @@ Tensor reordered(Tensor from, const AttentionShape& of, bool back) {
   return to;
 }
 
+// One half of every head of rows [B, T, 2 H D], as [B, T, H D].
+Tensor half_of_heads(const Tensor& rows, std::int64_t heads, std::int64_t half) {
+  const std::int64_t B = rows.dim(0), T = rows.dim(1), D = rows.dim(2) / heads / 2;
+  return Tensor::copy_of(
+             rows.view().reshape({B, T, heads, 2 * D}).slice(3, half * D, (half + 1) * D))
+      .reshaped({B, T, heads * D});
+}
+
 // Selects the dropout masks of this attention's weights, like `DropoutLayer::site` for layers.
 std::uint32_t dropout_offset(const AttentionShape& shape) {
   constexpr std::uint32_t kWeights = 1U << 31;
@@ -99,10 +107,18 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
 }
 
 std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
+  if (shape_.gated && run.saved != nullptr)
+    fail("attention", "run.saved", "given", "none: gated heads do not train yet",
+         ErrorCode::kUnsupported);
   std::vector<const Linear*> projections;
   for (const Linear& linear : parts_.projections) projections.push_back(&linear);
   std::vector<Tensor> projected = Linear::forward_each(projections, x, run);
   if (shape_.by_head) projected[0] = reordered(std::move(projected[0]), shape_, /*back=*/false);
+  Tensor gates;
+  if (shape_.gated) {
+    gates = half_of_heads(projected[0], shape_.heads, 1);
+    projected[0] = half_of_heads(projected[0], shape_.heads, 0);
+  }
   const auto apply = [&](const std::vector<Norm>& norms, Tensor& rows) {
     rows =
         over_heads(std::move(rows), norms, /*back=*/false,
@@ -110,11 +126,12 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
   };
   apply(parts_.q_norms, projected[0]);
   if (!fused()) apply(parts_.k_norms, projected[1]);
-  if (shape_.clip == 0) return projected;
-  for (Tensor& rows : projected) {
-    if (run.saved != nullptr) run.saved->put(rows.clone());
-    rows = clamped(std::move(rows), -shape_.clip, shape_.clip);
-  }
+  if (shape_.clip > 0)
+    for (Tensor& rows : projected) {
+      if (run.saved != nullptr) run.saved->put(rows.clone());
+      rows = clamped(std::move(rows), -shape_.clip, shape_.clip);
+    }
+  if (gates.given()) projected.push_back(std::move(gates));
   return projected;
 }
 
@@ -228,6 +245,7 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
   const TapName name = {.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kHeads};
   if (run.tap != nullptr)
     run.tap->attended(name, args, {.out = out, .lse = lse, .lse_low = lse_low});
+  if (shape_.gated) multiply_by(heads, activate(projected.back(), Activation::kSigmoid));
   run.show(name, out);
   if (run.saved != nullptr) {
     for (Tensor& tensor : projected) run.saved->put(std::move(tensor));

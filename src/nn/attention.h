@@ -28,6 +28,10 @@ struct AttentionShape {
   // A fused projection has the queries that share a key, then that key and its value; false: all
   // queries, all keys, all values.
   bool by_head = false;
+  // The projection of queries has twice the width: each head's queries, then as many numbers whose
+  // sigmoid multiplies the head's output (Qiu et al. 2025, "Gated Attention for Large Language
+  // Models"). Needs separate projections, and runs forward only.
+  bool gated = false;
   double clip = 0;                  // bound on elements of q, k and v before rotation; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
   bool rounds_slopes = false;       // rounded_alibi
@@ -86,6 +90,7 @@ class Attention {
   bool fused() const { return parts_.projections.size() == 1; }
   // The outputs of the projections (one tensor, or q, k and v), as heads.
   Heads by_head(std::vector<Tensor>& projected) const;
+  // Queries, keys and values, or all three in one; then the gates, if there are any.
   std::vector<Tensor> project(const Tensor& x, Run& run) const;
   Tensor project_backward(std::vector<Tensor> dprojected, Run& run, Gradients& gradients) const;
   Standing standing(const ConstView& q, const Run& run) const;

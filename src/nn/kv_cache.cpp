@@ -89,11 +89,13 @@ KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
     if (options_.pages == 0) options_.pages = shape.batch * a_row;
     *pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
   }
-  for (std::int64_t layer = 0; layer < shape.layers; ++layer)
-    layers_.push_back({.k = slots_of(shape.head_dim),
-                       .v = slots_of(shape.value_dim),
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const bool is_recurrent = std::ranges::binary_search(shape.recurrent, layer);
+    layers_.push_back({.k = is_recurrent ? Slots() : slots_of(shape.head_dim),
+                       .v = is_recurrent ? Slots() : slots_of(shape.value_dim),
                        .appended = lengths_,
-                       .source = {}});
+                       .is_recurrent = is_recurrent});
+  }
 }
 
 KvCache::~KvCache() = default;
@@ -106,6 +108,12 @@ std::size_t KvCache::index_of(int layer) const {
   if (layer < 0 || layer >= shape_.layers)
     fail(kOp, "layer", layer, fmt::format("0 to {}", shape_.layers - 1));
   return static_cast<std::size_t>(layer);
+}
+
+void KvCache::require_recurrent(const Layer& layer, int index, bool is_recurrent) const {
+  if (layer.is_recurrent == is_recurrent) return;
+  fail(kOp, "layer", index,
+       is_recurrent ? "a layer that keeps a state" : "a layer that keeps keys");
 }
 
 KvCache::Slots KvCache::slots_of(std::int64_t width) const {
@@ -183,6 +191,7 @@ void KvCache::write(const ConstView& source, Slots& slots,
 void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
                      const std::optional<RopeArgs>& rope) {
   Layer& slots = layers_[index_of(layer)];
+  require_recurrent(slots, layer, false);
   require_room(counts);
   check_source("k", keys.k, slots.k.values, shape_, counts);
   check_source("v", keys.v, slots.v.values, shape_, counts);
@@ -198,18 +207,23 @@ void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> 
 
 void KvCache::require_appended(std::span<const std::int64_t> counts) const {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
-    for (std::size_t b = 0; b < counts.size(); ++b)
-      if (counts[b] > layers_[layer].appended[b])
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      const std::int64_t appended = layers_[layer].appended[b];
+      if (layers_[layer].is_recurrent ? counts[b] != appended : counts[b] > appended)
         fail(kOp, fmt::format("counts[{}]", b), counts[b],
-             fmt::format("at most {}, what layer {} has appended", layers_[layer].appended[b],
-                         layer));
+             fmt::format("{}{}, what layer {} has appended",
+                         layers_[layer].is_recurrent ? "" : "at most ", appended, layer));
+    }
 }
 
 void KvCache::advance(std::span<const std::int64_t> counts) {
   require_room(counts);
   require_appended(counts);
   for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
-  for (Layer& layer : layers_) std::ranges::fill(layer.appended, 0);
+  for (Layer& layer : layers_) {
+    std::ranges::fill(layer.appended, 0);
+    if (!layer.next_state.empty()) layer.state = std::exchange(layer.next_state, {});
+  }
 }
 
 // The first token that a ring still needs before this pass's tokens.
@@ -224,6 +238,7 @@ bool KvCache::Layer::has_appended() const {
 
 Keys KvCache::keys(int layer) const {
   const Layer& slots = layers_[index_of(layer)];
+  require_recurrent(slots, layer, false);
   if (!slots.has_appended() && std::ranges::any_of(layers_, &Layer::has_appended))
     fail(kOp, "layer", fmt::format("{}, which this pass has not appended", layer),
          "one that it has");
@@ -259,8 +274,35 @@ void KvCache::clear(std::int64_t row) {
   if (row < 0 || row >= shape_.batch)
     fail(kOp, "row", row, fmt::format("0 to {}", shape_.batch - 1));
   lengths_[static_cast<std::size_t>(row)] = 0;
-  for (Layer& layer : layers_) layer.appended[static_cast<std::size_t>(row)] = 0;
+  for (Layer& layer : layers_) {
+    layer.appended[static_cast<std::size_t>(row)] = 0;
+    layer.next_state.clear();
+    for (Tensor& state : layer.state) {
+      const std::size_t bytes = byte_count(state) / static_cast<std::size_t>(shape_.batch);
+      std::memset(
+          static_cast<std::byte*>(state.view().raw()) + static_cast<std::size_t>(row) * bytes, 0,
+          bytes);
+    }
+  }
   if (options_.form == KvForm::kPaged) pool_->give_back(row);
+}
+
+const std::vector<Tensor>& KvCache::state(int layer) const {
+  const Layer& own = layers_[index_of(layer)];
+  require_recurrent(own, layer, true);
+  return own.state;
+}
+
+void KvCache::put_state(int layer, std::vector<Tensor> state,
+                        std::span<const std::int64_t> counts) {
+  Layer& own = layers_[index_of(layer)];
+  require_recurrent(own, layer, true);
+  require_room(counts);
+  for (const Tensor& tensor : state)
+    if (tensor.rank() == 0 || tensor.dim(0) != shape_.batch)
+      fail(kOp, "state", to_string(tensor), fmt::format("[{}, ...]", shape_.batch));
+  own.next_state = std::move(state);
+  own.appended.assign(counts.begin(), counts.end());
 }
 
 void KvCache::put_source(int layer, SourceKeys keys) {

@@ -112,6 +112,8 @@ void KvCache::select(std::span<const std::int64_t> rows) {
         select_slots(*tensor, rows, used);
     }
     select_rows(layer.source, rows);
+    for (Tensor& state : layer.state) state = rows_of(state, rows);
+    layer.next_state.clear();
     layer.appended.assign(rows.size(), 0);
   }
   std::vector<std::int64_t> lengths;

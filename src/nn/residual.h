@@ -8,6 +8,7 @@
 
 #include "heed/model.h"
 #include "nn/attention.h"
+#include "nn/mixer.h"
 #include "nn/norm.h"
 #include "ops/elementwise.h"
 
@@ -102,7 +103,8 @@ class Residual {
 
  private:
   bool recomputes(const Run& run) const {
-    constexpr bool kIsAttention = std::is_same_v<Branch, Attention>;
+    constexpr bool kIsAttention =
+        std::is_same_v<Branch, Attention> || std::is_same_v<Branch, Mixer>;
     return run.saved != nullptr && (run.recompute == Recompute::kBlocks ||
                                     (run.recompute == Recompute::kAttention && kIsAttention));
   }

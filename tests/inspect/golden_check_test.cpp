@@ -101,7 +101,7 @@ const fs::path kGoldens = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
 const fs::path kCommitted = kGoldens / "gpt2";
 
 TEST(GoldenCheck, CommittedModelsAgreeWithTransformers) {
-  for (const char* family : {"gpt2", "llama", "bert", "marian", "t5"})
+  for (const char* family : {"gpt2", "llama", "qwen3_5", "bert", "marian", "t5"})
     expect_passed(kGoldens / family);
 }
 

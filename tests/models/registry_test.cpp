@@ -119,8 +119,8 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
         << what;
     EXPECT_TRUE(what.ends_with(", lesson")) << what;
   }
-  EXPECT_HEED_ERROR(make_model(R"({"model_type": "qwen3_5_text"})", 1), ErrorCode::kUnsupported,
-                    "config: line 1, column 16: model_type is 'qwen3_5_text', expected a model "
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "kimi_linear"})", 1), ErrorCode::kUnsupported,
+                    "config: line 1, column 16: model_type is 'kimi_linear', expected a model "
                     "without layers of linear attention (gated delta rule), which heed does not "
                     "compute");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),

@@ -220,5 +220,64 @@ TEST(KvCache, KeysOfASourceBranchWithTheirRows) {
     EXPECT_TRUE(test::same_bits(source.k.view().select(0, row), k.view().select(0, was))) << row;
 }
 
+// A cache whose layer 1 keeps one number per row instead of keys.
+KvCache with_state() {
+  KvCacheShape shape = kShape;
+  shape.recurrent = {1};
+  return KvCache(shape);
+}
+
+Tensor column(std::vector<float> values) {
+  const Shape shape = {std::ssize(values), 1};
+  return Tensor::copy_of(ConstView(values.data(), DType::kF32, shape));
+}
+
+void pass(KvCache& cache, const std::vector<float>& state, const Counts& counts) {
+  cache.append(0, by_head(fresh(2, 1)), counts);
+  std::vector<Tensor> tensors;
+  tensors.push_back(column(state));
+  cache.put_state(1, std::move(tensors), counts);
+}
+
+std::vector<float> state_of(const KvCache& cache) {
+  const Tensor& state = cache.state(1).at(0);
+  return {state.data<float>(), state.data<float>() + state.element_count()};
+}
+
+TEST(KvCacheState, CountsOnceThePassHasAdvanced) {
+  KvCache cache = with_state();
+  pass(cache, {1, 2, 3}, {1, 1, 1});
+  EXPECT_TRUE(cache.state(1).empty());
+  cache.advance(Counts{1, 1, 1});
+  EXPECT_EQ(state_of(cache), (std::vector<float>{1, 2, 3}));
+  pass(cache, {4, 5, 6}, {1, 2, 1});
+  EXPECT_EQ(state_of(cache), (std::vector<float>{1, 2, 3}));
+  EXPECT_HEED_ERROR(cache.advance(Counts{1, 1, 1}), ErrorCode::kInvalidArgument,
+                    "kv cache: counts[1] is 1, expected 2, what layer 1 has appended");
+  cache.advance(Counts{1, 2, 1});
+  EXPECT_EQ(state_of(cache), (std::vector<float>{4, 5, 6}));
+}
+
+TEST(KvCacheState, FollowsItsRow) {
+  KvCache cache = with_state();
+  pass(cache, {1, 2, 3}, {1, 1, 1});
+  cache.advance(Counts{1, 1, 1});
+  cache.select(Counts{2, 0, 2});
+  EXPECT_EQ(state_of(cache), (std::vector<float>{3, 1, 3}));
+  cache.clear(0);
+  EXPECT_EQ(state_of(cache), (std::vector<float>{0, 1, 3}));
+  cache.select(Counts{1});
+  EXPECT_EQ(state_of(cache), (std::vector<float>{1}));
+}
+
+TEST(KvCacheState, IsOfOtherLayersThanKeys) {
+  KvCache cache = with_state();
+  EXPECT_HEED_ERROR(cache.append(1, by_head(fresh(2, 1)), Counts({1, 1, 1})),
+                    ErrorCode::kInvalidArgument,
+                    "kv cache: layer is 1, expected a layer that keeps keys");
+  EXPECT_HEED_ERROR(cache.state(0), ErrorCode::kInvalidArgument,
+                    "kv cache: layer is 0, expected a layer that keeps a state");
+}
+
 }  // namespace
 }  // namespace heed

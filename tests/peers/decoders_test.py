@@ -6,6 +6,7 @@ Runs where torch and transformers are installed, else says why it does not. Usag
     python tests/peers/decoders_test.py build/release/heed [NAME ...]
 """
 
+import json
 import pathlib
 import sys
 import tempfile
@@ -31,6 +32,11 @@ FALCON = {"vocab_size": WORDS, "hidden_size": 48, "num_hidden_layers": 3, "num_a
           "max_position_embeddings": 64}
 EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+DELTA_RULE = {"head_dim": 16, "linear_num_value_heads": 6, "linear_num_key_heads": 3, "linear_key_head_dim": 16,
+              "linear_value_head_dim": 8, "num_hidden_layers": 5}
+# The norm of a head's output enlarges the rounding of small ones: transformers' own states in f32 and f64 differ by 3e-4.
+DELTA_RULE_TOLERANCE = {"hidden_states": 1e-3, "last_hidden_state": 1e-4, "logits": 1e-4, "loss": 1e-4,
+                        "attentions": 1e-5}
 
 CONFIGS = {
     "gpt2": ("GPT2LMHeadModel", GPTJ | {"n_inner": 80}),
@@ -77,6 +83,10 @@ CONFIGS = {
     "falcon, new": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
     "falcon in sequence": ("FalconForCausalLM", FALCON | {"multi_query": False, "parallel_attn": False,
                                                           "bias": True}),
+    "qwen3_5, every fourth layer": ("Qwen3_5ForCausalLM", GROUPED | DELTA_RULE),
+    "qwen3_5, every second layer": ("Qwen3_5ForCausalLM", GROUPED | DELTA_RULE | {
+        "full_attention_interval": 2, "linear_conv_kernel_dim": 3, "attention_bias": True,
+        "tie_word_embeddings": True}),
     "mixtral": ("MixtralForCausalLM", GROUPED | {"num_local_experts": 4, "num_experts_per_tok": 2}),
     "qwen2_moe": ("Qwen2MoeForCausalLM", GROUPED | EXPERTS | {"shared_expert_intermediate_size": 40,
                                                               "mlp_only_layers": [1]}),
@@ -118,6 +128,13 @@ def stacked(**kinds):
     return {f"{kind}.{at}": value for kind, values in kinds.items() for at, value in enumerate(values)}
 
 
+def attentions_of(model, attentions):
+    """Numbered by layer: layers of linear attention have none."""
+    kinds = getattr(model.config, "layer_types", None) or ["full_attention"] * len(attentions)
+    layers = [layer for layer, kind in enumerate(kinds) if kind != "linear_attention"]
+    return {f"attentions.{layer}": weights for layer, weights in zip(layers, attentions, strict=True)}
+
+
 def golden_of_pass(model, more_inputs=lambda model, ids: {}):
     """Two texts, the second padded."""
     ids, mask = texts(3, 17, 11)
@@ -126,7 +143,7 @@ def golden_of_pass(model, more_inputs=lambda model, ids: {}):
         out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True, **more)
     return {**more, "input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
             "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
-            **stacked(hidden_states=out.hidden_states[:-1], attentions=out.attentions)}
+            **stacked(hidden_states=out.hidden_states[:-1]), **attentions_of(model, out.attentions)}
 
 
 def golden_of(model):
@@ -160,6 +177,8 @@ def check(program, name, model, golden, scratch):
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     save_file(golden, folder / "golden.safetensors")
+    if "linear_attention" in (getattr(model.config, "layer_types", None) or []):
+        (folder / "golden.json").write_text(json.dumps({"tolerance": DELTA_RULE_TOLERANCE}))
     checked = run(program, "check", "model", folder)
     failed = [line for line in checked.stdout.splitlines() if line.startswith(("failed", "unknown"))]
     converted = run(program, "convert", folder, "-o", written)

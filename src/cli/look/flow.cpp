@@ -41,6 +41,8 @@ class FlowText {
   }
   bool reads_source() const { return flow_.request.stack == Stack::kCross; }
   bool is_causal() const { return session_.at(flow_.request.stack).shape.causal; }
+  // Whether some layers mix tokens without attention.
+  bool is_hybrid() const { return !session_.stacks.at(0).shape.attending.empty(); }
   std::string said() const {
     return TokenNames::shown(terminal_, word_of(session_.tokenizer, test_.outcome.word));
   }
@@ -59,11 +61,13 @@ class FlowText {
                   "an edge is removed ({} tried)",
                   number_of(tried, "edge"))
             : fmt::format(
-                  "rollout, an approximation: in each layer {} by the mean of the heads; values, "
-                  "MLPs and signs are ignored",
+                  "rollout, an approximation: in each layer{} {} by the mean of the heads; values, "
+                  "MLPs{} and signs are ignored",
+                  is_hybrid() ? " with attention" : "",
                   reads_source() ? "a quarter stays, a quarter moves by self-attention and half by "
                                    "cross-attention, each"
-                                 : "half stays and half moves");
+                                 : "half stays and half moves",
+                  is_hybrid() ? ", the other layers" : "");
     return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
   }
 

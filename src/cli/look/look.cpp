@@ -28,7 +28,7 @@ namespace {
 
 std::int64_t layers_of(const ModelInfo& info) {
   std::int64_t layers = 0;
-  for (const StackShape& stack : info.stacks) layers += stack.layers;
+  for (const StackShape& stack : info.stacks) layers += stack.attention_layers();
   return layers;
 }
 

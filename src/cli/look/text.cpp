@@ -13,6 +13,7 @@
 #include "heed/tokenizer.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"
+#include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 
 namespace heed::cli {
@@ -24,12 +25,12 @@ constexpr int kNextWordCells = 8;
 
 std::string model_line(const Terminal& terminal, const Look& look) {
   const ModelInfo& info = look.info;
-  std::string shape = fmt::format("{}, {} x {}", info.title, number_of(info.layers, "layer"),
-                                  number_of(info.heads, "head"));
+  std::string shape = info.title;
   for (const StackShape& stack : info.stacks)
-    if (stack.stack == look.chosen.stack && stack.stack != Stack::kSelf)
-      shape = fmt::format("{}, {}: {} x {}", info.title, stack_name(stack.stack),
-                          number_of(stack.layers, "layer"), number_of(stack.heads, "head"));
+    if (stack.stack == look.chosen.stack)
+      shape += fmt::format(
+          ", {}{}", stack.stack == Stack::kSelf ? "" : std::string(stack_name(stack.stack)) + ": ",
+          heads_text(stack));
   if (info.kv_heads != info.heads) shape += fmt::format(" on {} kv", info.kv_heads);
   if (look.built_in) shape += ", built in";
   const std::string tokens = number_of(look.tokens.size(), "token");

@@ -139,12 +139,14 @@ void add_sequence(Probe& probe, const Session& session) {
   const double share = 1.0 / probe.sequences;
   std::size_t at = 0;
   const std::vector<LayerAttention>& layers = session.stacks.at(0).layers;
-  for (std::size_t layer = 0; layer < layers.size(); ++layer)
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    if (!layers[layer].is_kept()) continue;  // it has no attention
     for (const ProbedHead& head :
          probe_layer(layers[layer], static_cast<int>(layer), probe.period)) {
       if (at == probe.heads.size()) probe.heads.push_back({.layer = head.layer, .head = head.head});
       add_share(probe.heads[at++], head, share);
     }
+  }
   if (!session.info.causal || !session.info.has_logits) return;
   // Nothing predicts the first repeated token: earlier, the sequence ended there.
   probe.loss_first += share * loss_of(session, 1, probe.period + 1);

@@ -58,7 +58,7 @@ std::vector<PronounHead> probe_pronouns(const LoadedModel& model, const PronounO
     const StackShape& shape = session.stacks.front().shape;
     if (heads.empty())
       for (int layer = 0; layer < shape.layers; ++layer)
-        for (int head = 0; head < shape.heads; ++head)
+        for (int head = 0; head < shape.heads && shape.has(layer); ++head)
           heads.push_back({.place = {shape.stack, layer, head}});
     add_sentence(sentence, session, heads);
   }

@@ -149,6 +149,13 @@ std::string layers_text(std::span<const int> layers) {
   return joined(runs, ", ");
 }
 
+std::string heads_text(const StackShape& shape) {
+  const std::string some =
+      shape.attending.empty() ? "" : fmt::format(", {} with attention,", shape.attention_layers());
+  return fmt::format("{}{} x {}", number_of(shape.layers, "layer"), some,
+                     number_of(shape.heads, "head"));
+}
+
 void check_kept(const Session& session) {
   const KeptAttention& keep = session.keep;
   if (keep.dtype != DType::kF32 && keep.dtype != DType::kF16)

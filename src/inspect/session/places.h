@@ -29,6 +29,8 @@ void check_token(std::string_view op, std::string_view name, std::int64_t token,
 std::vector<int> read_layers(std::string_view text);
 /// "0, 8 to 12".
 std::string layers_text(std::span<const int> layers);
+/// "6 layers x 8 heads"; "6 layers, 2 with attention, x 8 heads".
+std::string heads_text(const StackShape& shape);
 
 /// Throws where the session is to keep what its model does not have.
 void check_kept(const Session& session);

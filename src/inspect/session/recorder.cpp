@@ -160,6 +160,7 @@ void Recorder::attended(const TapName& name, const AttentionArgs& args,
   if (stack == session_.stacks.end()) return;
   Tensor lse = Tensor::copy_of(attended.lse);
   check_lse(session_, name, lse);
+  while (std::ssize(stack->layers) < name.layer) stack->layers.emplace_back();  // has no attention
   if (session_.keep.has(name.layer))
     keep(name, args, std::move(lse), Tensor::copy_of(attended.lse_low), stack->layers);
   else

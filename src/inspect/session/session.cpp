@@ -119,6 +119,8 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
   Tensor logits = pass_over(
       session, model,
       {.tap = &recorder, .all_positions = options.all_logits, .stopped = options.stopped});
+  for (SessionStack& stack : session.stacks)  // the last layers may have no attention
+    stack.layers.resize(static_cast<std::size_t>(stack.shape.layers));
   if (session.info.has_logits) session.logits = std::move(logits);
   if (options.write_lengths) measure_writes(session, model);
 }

@@ -31,8 +31,9 @@ namespace linear {
 template <typename T>
 void decay_state(const LinearAttentionHead<T>& p, std::int64_t token) {
   const T* decay = p.decay + token * p.decay_width;
+  T factor = std::exp(decay[0]);
   for (std::int64_t f = 0; f < p.features; ++f) {
-    const T factor = std::exp(decay[p.decay_width == 1 ? 0 : f]);
+    if (p.decay_width > 1) factor = std::exp(decay[f]);
     for (std::int64_t c = 0; c < p.values; ++c) p.state[f * p.values + c] *= factor;
   }
 }

@@ -1,0 +1,105 @@
+// Qwen3.5 (Qwen team 2026): in most layers a gated delta rule takes the place of attention. The
+// other layers have gated heads, norms of queries and keys, and rotary positions in a part of each
+// head. Norms' files hold the scale minus 1.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+// Without a list, every `full_attention_interval`-th layer has attention.
+void read_kinds(const Config& config, DecoderShape& shape) {
+  constexpr const char* kKey = "layer_types";
+  const std::vector<std::string> types = config.texts(kKey);
+  require_one_per_layer(config, kKey, std::ssize(types), shape.layers);
+  const std::int64_t every = config.extent("full_attention_interval", 4);
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    const auto at = static_cast<std::size_t>(layer);
+    bool& is_recurrent = shape.of_layers[at].is_recurrent;
+    is_recurrent = types.empty() ? (layer + 1) % every != 0 : types[at] == "linear_attention";
+    if (!types.empty() && !is_recurrent && types[at] != "full_attention")
+      config.refuse(kKey, fmt::format("'{}' in layer {}", types[at], layer),
+                    "full_attention or linear_attention", ErrorCode::kUnsupported);
+  }
+  if (std::ranges::all_of(shape.of_layers, &DecoderLayer::is_recurrent))
+    config.refuse(types.empty() ? "full_attention_interval" : kKey,
+                  fmt::format("{} layers of linear attention", shape.layers),
+                  "at least one layer with full attention", ErrorCode::kUnsupported);
+}
+
+void read_delta_rule(const Config& config, DecoderShape& shape) {
+  // Their products are widths, so each is bounded.
+  constexpr std::int64_t kMost = std::int64_t{1} << 15;
+  const auto extent = [&](const char* key, std::int64_t otherwise) {
+    return config.extent(key, otherwise, 1, kMost);
+  };
+  shape.delta_rule = {.heads = extent("linear_num_value_heads", 32),
+                      .key_heads = extent("linear_num_key_heads", 16),
+                      .key_dim = extent("linear_key_head_dim", 128),
+                      .value_dim = extent("linear_value_head_dim", 128),
+                      .kernel = extent("linear_conv_kernel_dim", 4),
+                      .activation = shape.activation,
+                      .epsilon = shape.norm.epsilon};
+  if (shape.delta_rule.heads % shape.delta_rule.key_heads != 0)
+    config.refuse(
+        "linear_num_value_heads", shape.delta_rule.heads,
+        fmt::format("a multiple of linear_num_key_heads ({})", shape.delta_rule.key_heads));
+}
+
+DecoderShape read_qwen3_5(const Config& config) {
+  DecoderShape shape{.family = "qwen3_5",
+                     .title = "Qwen3.5",
+                     .names = {.q_norm = "self_attn.q_norm", .k_norm = "self_attn.k_norm"}};
+  read_usual(config,
+             {.layers = 32,
+              .heads = 16,
+              .kv_heads = 4,
+              .width = 4096,
+              .head_dim = 256,
+              .inner = 12288,
+              .vocabulary = 248320,
+              .positions = 32768},
+             shape);
+  if (!shape.causal) config.refuse("is_causal", "false", "true", ErrorCode::kUnsupported);
+  shape.norm.centred = false;
+  shape.norm.offset = 1;
+  shape.head_norm = {
+      .width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false, .offset = 1};
+  shape.gated = true;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  shape.unused = {"mtp."};  // a head that drafts further tokens
+  read_rotation(config, shape, {.share = 0.25});
+  read_kinds(config, shape);
+  read_delta_rule(config, shape);
+  return shape;
+}
+
+// The text decoder of a model that also reads pictures; it is saved as a separate model.
+DecoderShape read_qwen3_5_with_pictures(const Config& config) {
+  const std::optional<Config> text = config.part("text_config");
+  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
+  DecoderShape shape = read_qwen3_5(*text);
+  shape.tied = config.flag("tie_word_embeddings", false);
+  shape.bos = config.id("bos_token_id", shape.bos);
+  shape.eos = config.ids("eos_token_id", shape.eos);
+  shape.wrappers = {"language_model.", "model.language_model."};
+  shape.unused.emplace_back("visual.");
+  shape.json = text->with({{"model_type", "qwen3_5_text"},
+                           {"architectures", Json::array({"Qwen3_5ForCausalLM"})},
+                           {"tie_word_embeddings", shape.tied},
+                           {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
+                           {"eos_token_id", json_of_ids(shape.eos)}});
+  return shape;
+}
+
+}  // namespace
+
+std::vector<Family> qwen3_5_families() {
+  return {decoder_family<read_qwen3_5>({"qwen3_5_text"}, nullptr),
+          decoder_family<read_qwen3_5_with_pictures>({"qwen3_5"}, nullptr)};
+}
+
+}  // namespace heed
