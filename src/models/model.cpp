@@ -48,12 +48,20 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
                    const KvCacheOptions& options) {
   const ModelInfo& info = model.info();
   const StackShape& writing = info.reads_source() ? info.stacks.at(1) : info.stacks.at(0);
+  std::vector<KvLayerShape> of_layers;
+  for (int layer = 0; layer < std::ssize(writing.of_layers); ++layer) {
+    const LayerKeys keys = writing.keys_of(layer);
+    of_layers.push_back(keys.from == layer
+                            ? KvLayerShape{keys.kv_heads, keys.head_dim, keys.head_dim}
+                            : KvLayerShape{});
+  }
   return KvCache({.layers = writing.layers,
                   .batch = batch,
                   .kv_heads = writing.kv_heads,
                   .capacity = capacity,
                   .head_dim = writing.head_dim,
-                  .value_dim = writing.head_dim},
+                  .value_dim = writing.head_dim,
+                  .of_layers = std::move(of_layers)},
                  options);
 }
 
