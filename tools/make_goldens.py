@@ -180,8 +180,9 @@ class Variant:
     (`weight:` before their names), the inputs and the logits."""
 
     def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False, attention="eager",
-                 positions=False):
+                 positions=False, strays=()):
         self.kind, self.config, self.seed, self.as_saved, self.attention = kind, config, seed, as_saved, attention
+        self.strays = strays  # tensors that the model ignores
         self.positions = positions  # other numbers than the sinusoids
         self.more, self.left_out, self.renamed = more or {}, left_out, renamed or (lambda name: name)
 
@@ -194,6 +195,9 @@ class Variant:
                         or self.config["model_type"] not in ("marian", "pegasus")):
                     parameter.copy_((1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
                                     + 0.5 * torch.randn(parameter.shape))
+            for name, buffer in model.named_buffers():
+                if name.endswith("layer_scalar"):
+                    buffer.copy_(1 + 0.5 * torch.randn(buffer.shape))
         tensors = self.inputs(model)
         with torch.no_grad():
             out = (model.base_model if self.kind.endswith("ForPreTraining") else model)(**tensors)
@@ -202,6 +206,7 @@ class Variant:
         for name, value in (saved_tensors(model) if self.as_saved else model.state_dict()).items():
             if name not in self.left_out and "position_ids" not in name:
                 tensors["weight:" + self.renamed(name)] = value
+        tensors |= {"weight:" + name: torch.zeros(2, 3) for name in self.strays}
         save_file({name: value.contiguous().clone() for name, value in tensors.items()}, path,
                   {"config": json.dumps(self.json_of())})
 
@@ -273,6 +278,15 @@ GEMMA3_PICTURES = {
                     "query_pre_attn_scalar": 4, "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
     "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
                       "num_attention_heads": 2, "image_size": 4, "patch_size": 4}}
+GEMMA4 = {"model_type": "gemma4_text", **LLAMA, "num_hidden_layers": 4, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "head_dim": 4, "global_head_dim": 16, "sliding_window": 3, "pad_token_id": 0,
+          "layer_types": ["sliding_attention", "full_attention"] * 2, "hidden_size_per_layer_input": 6,
+          "vocab_size_per_layer_input": 13}
+NO_LAYER_WORDS = {"hidden_size_per_layer_input": 0}
+GEMMA4_SHARED = {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}
+GEMMA4_TURNS = {"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.6, "rope_theta": 50.0,
+                                   "factor": 2.0},
+                "sliding_attention": {"rope_type": "linear", "factor": 3.0, "rope_theta": 20.0}}
 WIDE = {"vocab_size": 11, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
         "num_attention_heads": 2, "max_position_embeddings": 16}  # heads wide enough to turn a part of
 SHARED_KEYS = {"num_key_value_heads": 1}
@@ -435,6 +449,39 @@ VARIANTS = {
         "text_config": {"model_type": "qwen3_5_text", **QWEN3_5_SMALL, "rope_theta": 50.0},
         "vision_config": {"model_type": "qwen3_5_vision", "depth": 1, "hidden_size": 8, "intermediate_size": 8,
                           "num_heads": 2, "patch_size": 2, "out_hidden_size": 8, "num_position_embeddings": 4}}),
+    "gemma4": Variant("Gemma4ForCausalLM", GEMMA4 | GEMMA4_SHARED | {"final_logit_softcapping": 3.0}),
+    "gemma4-plain": Variant("Gemma4ForCausalLM", GEMMA4 | NO_LAYER_WORDS | {
+        "tie_word_embeddings": False, "use_double_wide_mlp": True, "rope_parameters": GEMMA4_TURNS}),
+    "gemma4-keys-are-values": Variant("Gemma4ForCausalLM", GEMMA4 | {
+        "attention_k_eq_v": True, "num_global_key_value_heads": 1, "attention_bias": True}),
+    "gemma4-keys-are-values-shared": Variant("Gemma4ForCausalLM", GEMMA4 | {
+        "attention_k_eq_v": True, "num_global_key_value_heads": 4, "num_kv_shared_layers": 2}),
+    # As transformers writes it, and with types that it changes: the last layer has no window.
+    "gemma4-by-layer": Variant("Gemma4ForCausalLM", {
+        key: value for key, value in (GEMMA4 | GEMMA4_SHARED).items() if key != "global_head_dim"} | {
+        "layer_types": ["full_attention", "sliding_attention"] * 2, "num_kv_shared_layers": 1,
+        "per_layer_config": {layer: {"head_dim": 6} for layer in "023"}}, strays=(
+            "model.layers.3.self_attn.k_proj.weight", "model.layers.3.self_attn.v_proj.weight",
+            "model.layers.3.self_attn.k_norm.weight")),
+    "gemma4-types": Variant("Gemma4ForCausalLM", {
+        key: value for key, value in GEMMA4.items() if key != "layer_types"} | {
+        "num_hidden_layers": 7, "num_kv_shared_layers": 0, "use_bidirectional_attention": "vision"}),
+    "gemma4-dynamic": Variant("Gemma4ForCausalLM", GEMMA4 | GEMMA4_SHARED | {
+        "max_position_embeddings": 4, "rope_parameters": {
+            "full_attention": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}}),
+    "gemma4-with-pictures": Variant("Gemma4ForConditionalGeneration", {
+        "model_type": "gemma4", "eos_token_id": [1, 3], "text_config": GEMMA4 | GEMMA4_SHARED, "audio_config": None,
+        "boi_token_id": 9, "eoi_token_id": 8, "image_token_id": 10, "video_token_id": 12, "audio_token_id": 12,
+        "vision_config": {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+                          "num_key_value_heads": 2, "head_dim": 4, "patch_size": 2, "position_embedding_size": 4}}),
+    "gemma4-unified": Variant("Gemma4UnifiedForCausalLM", {
+        key: value for key, value in (GEMMA4 | GEMMA4_SHARED).items() if "per_layer_input" not in key} | {
+        "model_type": "gemma4_unified_text", "attention_k_eq_v": True}),
+    "gemma4-unified-with-pictures": Variant("Gemma4UnifiedForConditionalGeneration", {
+        "model_type": "gemma4_unified", "eos_token_id": 1, "audio_config": None, "vision_config": None, "text_config": {
+            key: value for key, value in GEMMA4.items() if "per_layer_input" not in key} | {
+            "model_type": "gemma4_unified_text"}}),
     "cohere2-pattern": Variant("Cohere2ForCausalLM", {"model_type": "cohere2"} | LLAMA | {
         "sliding_window_pattern": 2, "sliding_window": 3}),
     "smollm3-windows": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA | {

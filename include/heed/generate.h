@@ -26,6 +26,13 @@ class PagePool;
 // Keys and values of the tokens that a decoder has seen, so that a new token costs one row of
 // attention instead of a pass over the whole text.
 
+/// The sizes of one layer.
+struct KvLayerShape {
+  std::int64_t kv_heads = 0;  // 0: the layer keeps nothing, because it reads another layer's keys
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
+};
+
 struct KvCacheShape {
   std::int64_t layers = 0;
   std::int64_t batch = 0;  // rows: texts that grow side by side, each with its own length
@@ -35,6 +42,13 @@ struct KvCacheShape {
   std::int64_t value_dim = 0;
   /// Layers without keys, ascending: they keep a state of each row instead (`put_state`).
   std::vector<int> recurrent = {};
+  /// One entry per layer if layers differ; empty: all have the sizes above.
+  std::vector<KvLayerShape> of_layers = {};
+
+  KvLayerShape of_layer(std::int64_t layer) const {
+    return of_layers.empty() ? KvLayerShape{kv_heads, head_dim, value_dim}
+                             : of_layers.at(static_cast<std::size_t>(layer));
+  }
 };
 
 enum class KvForm : std::uint8_t {
@@ -135,7 +149,8 @@ class KvCache {
     std::int64_t slot;
   };
 
-  Slots slots_of(std::int64_t width) const;
+  Slots slots_of(std::int64_t heads, std::int64_t width) const;
+  bool keeps(std::size_t layer) const;
   std::size_t index_of(int layer) const;
   void require_recurrent(const Layer& layer, int index, bool is_recurrent) const;
   void require_appended(std::span<const std::int64_t> counts) const;

@@ -22,6 +22,7 @@ namespace heed {
 
 class KvCache;  // generate.h
 class PackedMatrix;
+class SharedKeys;  // nn/attention.h
 struct ModelParts;
 struct SentenceLayer;
 
@@ -79,6 +80,7 @@ enum class TapKind : std::uint8_t {
   kMlpHidden,       // [B, T, F] before the activation; the gate in a gated MLP
   kMlpActive,       // [B, T, F] input of the MLP's last layer
   kMlp,             // [B, T, C] what the MLP adds
+  kLayerWords,      // [B, T, C] what the layer's own embedding of the tokens adds, after the MLP
   kResidual,        // [B, T, C] after the layer
   kFinal,           // [B, T, C] after the last norm
   kLogits,          // [B, T, V]
@@ -143,6 +145,7 @@ struct Run {
   Recompute recompute = Recompute::kNothing;
   Tap* tap = nullptr;        // null: no tap
   KvCache* cache = nullptr;  // null: a pass sees only its own tokens; else it continues the cache
+  SharedKeys* shared_keys = nullptr;  // of the layers whose keys later layers of this pass read
   /// The extents of every self-attention (padding). With a cache, only query_length may be given.
   Extents extents = {};
   /// Set: dropout is on (training), and this seed determines every dropout mask.
@@ -170,19 +173,34 @@ struct Run {
 // -------------------------------------------------------------------------------------------------
 // A transformer with a forward and a backward pass.
 
+/// The keys and values of one layer.
+struct LayerKeys {
+  int from = 0;  // the layer that computes them: this one or an earlier one
+  int kv_heads = 0;
+  int head_dim = 0;
+
+  friend bool operator==(const LayerKeys&, const LayerKeys&) = default;
+};
+
 /// The attention layers of one stack.
 struct StackShape {
   Stack stack = Stack::kSelf;
   int layers = 0;
   int heads = 0;
-  int kv_heads = 0;
+  int kv_heads = 0;         // the most of any layer
   bool causal = false;      // no query sees a later key
-  int head_dim = 0;         // 0: not known (a session of arrays)
+  int head_dim = 0;         // the largest of any layer; 0: not known (a session of arrays)
   bool has_images = false;  // keys are cells of images; of a session of arrays
   /// The layers that have attention, ascending; empty: all. The others keep their numbers and hold
   /// nothing (a session of arrays; hybrids have attention in some layers only).
   std::vector<int> attending = {};
+  /// One entry per layer if layers differ in kv_heads or head_dim, or share keys; else empty.
+  std::vector<LayerKeys> of_layers = {};
 
+  LayerKeys keys_of(int layer) const {
+    return of_layers.empty() ? LayerKeys{layer, kv_heads, head_dim}
+                             : of_layers.at(static_cast<std::size_t>(layer));
+  }
   bool has(int layer) const {
     return layer < layers &&
            (attending.empty() || std::binary_search(attending.begin(), attending.end(), layer));

@@ -105,6 +105,12 @@ const Json* Config::find(const char* key) const {
   return value.is_null() ? nullptr : &value;
 }
 
+std::vector<std::string> Config::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : node_->members()) keys.push_back(key);
+  return keys;
+}
+
 bool Config::is_empty(const char* key) const {
   const Json& value = at(key);
   return value.is_null() || (value.is_array() && value.items().empty()) ||

@@ -30,6 +30,7 @@ class Config {
   bool has(const char* key) const { return find(key) != nullptr; }
   /// Written as null, which differs from absent.
   bool null(const char* key) const { return node_->has(key) && find(key) == nullptr; }
+  std::vector<std::string> keys() const;
   bool is_empty() const { return node_->members().empty(); }
   bool is_text(const char* key) const { return at(key).is_text(); }
   /// Null, an empty list or an empty object.

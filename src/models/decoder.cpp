@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "heed/generate.h"
@@ -20,6 +21,26 @@ std::string block_name(const DecoderShape& shape, int layer) {
 // The prefix of the names of an expert's parameters.
 std::string expert_name(const DecoderShape& shape, int layer, std::int64_t expert) {
   return block_name(shape, layer) + shape.names.experts + std::to_string(expert) + ".";
+}
+
+// The stream is shown after the layer's last branch.
+BranchNames mlp_names(const DecoderShape& shape, int layer) {
+  BranchNames names = heed::mlp_names(Stack::kSelf, layer);
+  if (shape.layer_words > 0) names.stream.reset();
+  return names;
+}
+
+// The tensors that files may hold for a layer that reads another layer's keys.
+std::vector<std::string> unused_of_shared(const DecoderShape& shape) {
+  std::vector<std::string> unused;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    if (!shape.of_layer(layer).keys_from) continue;
+    const std::string block =
+        block_name(shape, layer).substr(std::string_view(shape.names.prefix).size());
+    for (const char* name : {shape.names.k, shape.names.v, shape.names.k_norm})
+      unused.push_back(block + name + ".");
+  }
+  return unused;
 }
 
 // Site 0 is the embedding's.
@@ -46,19 +67,55 @@ bool DecoderShape::has_recurrence() const {
   return std::ranges::any_of(of_layers, &DecoderLayer::is_recurrent);
 }
 
+DecoderLayer DecoderShape::of_layer(int layer) const {
+  DecoderLayer own = of_layers.at(static_cast<std::size_t>(layer));
+  if (own.kv_heads == 0) own.kv_heads = kv_heads;
+  if (own.head_dim == 0) own.head_dim = head_dim;
+  if (own.inner == 0) own.inner = inner;
+  return own;
+}
+
+namespace {
+
+StackShape stack_of_layers(const DecoderShape& shape) {
+  StackShape stack = stack_shape(Stack::kSelf, shape.causal,
+                                 {shape.layers, shape.heads, shape.kv_heads, shape.head_dim});
+  for (int layer = 0; shape.has_recurrence() && layer < shape.layers; ++layer)
+    if (!shape.of_layers[static_cast<std::size_t>(layer)].is_recurrent)
+      stack.attending.push_back(layer);
+  const LayerKeys most = stack.keys_of(0);
+  bool differ = false;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const DecoderLayer own = shape.of_layer(layer);
+    const LayerKeys keys = {.from = own.keys_from.value_or(layer),
+                            .kv_heads = static_cast<int>(own.kv_heads),
+                            .head_dim = static_cast<int>(own.head_dim)};
+    differ = differ || keys != LayerKeys{layer, most.kv_heads, most.head_dim};
+    stack.of_layers.push_back(keys);
+  }
+  if (!differ) {
+    stack.of_layers.clear();
+    return stack;
+  }
+  stack.kv_heads = stack.head_dim = 0;
+  for (const LayerKeys& keys : stack.of_layers) {
+    stack.kv_heads = std::max(stack.kv_heads, keys.kv_heads);
+    stack.head_dim = std::max(stack.head_dim, keys.head_dim);
+  }
+  return stack;
+}
+
+}  // namespace
+
 ModelInfo DecoderShape::info() const {
-  StackShape stack = stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim});
-  if (has_recurrence())
-    for (int layer = 0; layer < layers; ++layer)
-      if (!of_layers[static_cast<std::size_t>(layer)].is_recurrent)
-        stack.attending.push_back(layer);
+  const StackShape stack = stack_of_layers(*this);
   return {.family = family,
           .title = title,
           .layers = layers,
           .heads = heads,
-          .kv_heads = kv_heads,
+          .kv_heads = stack.kv_heads,
           .width = width,
-          .head_dim = head_dim,
+          .head_dim = stack.head_dim,
           .vocabulary = vocabulary,
           .positions = positions,
           .first_token = bos,
@@ -66,7 +123,7 @@ ModelInfo DecoderShape::info() const {
           .bad_words = bad_words,
           .causal = causal,
           .has_logits = has_words || tied || states_are_logits,
-          .stacks = {std::move(stack)}};
+          .stacks = {stack}};
 }
 
 namespace {
@@ -110,11 +167,10 @@ class Decoder : public Model {
 
   Tensor states(const Batch& batch, Run& run) const override {
     check_pass(info_, batch, run);
-    check_dropout(info_, shape_.unserved, run);
-    if (run.saved != nullptr && !shape_.trains())
-      fail(info_.family, "run.saved", "given",
-           "none: heed does not train gated heads and gated delta rules yet",
+    if (run.saved != nullptr && !shape_.trains)
+      fail(info_.family, "training", "asked for", "a pass without gradients: heed has none for it",
            ErrorCode::kUnsupported);
+    check_dropout(info_, shape_.unserved, run);
     return trunk_.forward(batch, run);
   }
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
@@ -135,7 +191,8 @@ class Decoder : public Model {
   // writes is not a sum over keys.
   ModelParts parts() const override {
     const bool has_stream = shape_.residual || trunk_.layers.empty();
-    if (trunk_.word_projection || !has_stream || !shape_.trains()) return Model::parts();  // throws
+    if (trunk_.word_projection || !has_stream || shape_.is_gated())
+      return Model::parts();  // throws
     return {.streams = {trunk_.parts()},
             .words = head_ ? &*head_ : nullptr,
             .words_scale = shape_.logit_scale,
@@ -180,6 +237,7 @@ class Decoder : public Model {
                 .last_norm = norm("", names.last_norm)};
     if (is_given(names.positions))
       trunk.positions.emplace(names.positions, shape_.positions + shape_.first_position, C);
+    if (shape_.layer_words > 0) trunk.layer_tables.emplace(make_layer_tables());
     const auto rotations = rotations_of(shape_.rotations);
     for (int layer = 0; layer < shape_.layers; ++layer)
       trunk.layers.push_back(make_layer(layer, rotations));
@@ -196,13 +254,16 @@ class Decoder : public Model {
                  .inside = norm_inside(block, names.mlp_inside)};
     if (shape_.norms_behind)
       for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
+    std::optional<Norm> scalar = layer_scalar(block);
+    if (scalar && shape_.layer_words == 0) of_mlp.after = std::move(scalar);
     if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
       of_mlp.before = of_attention.before->shared();
     TrunkLayer made{.attention = {std::move(of_attention), make_mixer(layer, rotations),
                                   attention_names(Stack::kSelf, layer), shape_.residual}};
     if (shape_.inner > 0)
-      made.mlp.emplace(std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer),
+      made.mlp.emplace(std::move(of_mlp), make_feed_forward(layer), mlp_names(shape_, layer),
                        shape_.residual);
+    if (shape_.layer_words > 0) made.words.emplace(make_layer_words(layer, std::move(scalar)));
     return made;
   }
 
@@ -213,25 +274,62 @@ class Decoder : public Model {
                      shape_.delta_rule, layer);
   }
 
+  LayerTables make_layer_tables() const {
+    const DecoderNames& names = shape_.names;
+    const std::int64_t width = shape_.layer_words, all = shape_.layers * width;
+    NormShape norm = shape_.norm;
+    norm.width = width;
+    return LayerTables(
+        {.words = Embedding(names.layer_tables, shape_.layer_vocabulary, all),
+         .word_scale = std::sqrt(static_cast<double>(width)),
+         .projection = linear(names.layer_tables_projection, shape_.width, all, false),
+         .projection_scale = 1 / std::sqrt(static_cast<double>(shape_.width)),
+         .norm = Norm(names.layer_tables_norm, norm),
+         .sum_scale = std::numbers::sqrt2 / 2});
+  }
+
+  Residual<LayerWords> make_layer_words(int layer, std::optional<Norm> scalar) const {
+    const DecoderNames& names = shape_.names;
+    const std::string block = block_name(shape_, layer);
+    const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
+      return linear(block + name, in, out, false);
+    };
+    return {{.inside = norm(block, names.layer_words_inside), .after = std::move(scalar)},
+            LayerWords(part(names.layer_words_gate, shape_.width, shape_.layer_words),
+                       shape_.activation,
+                       part(names.layer_words_out, shape_.layer_words, shape_.width)),
+            {Stack::kSelf, layer, TapKind::kMlpInput, TapKind::kLayerWords, TapKind::kResidual}};
+  }
+
   Attention make_attention(int layer,
                            std::span<const std::shared_ptr<const Rotation>> rotations) const {
     const auto& [s, names] = std::tie(shape_, shape_.names);
     const std::string block = block_name(s, layer);
-    const DecoderLayer& own = s.of_layers[static_cast<std::size_t>(layer)];
-    const std::int64_t H = s.heads, G = s.kv_heads, D = s.head_dim, C = s.width;
+    const DecoderLayer own = s.of_layer(layer);
+    const std::int64_t H = s.heads, G = own.kv_heads, D = own.head_dim, C = s.width;
     const auto projection = [&](const char* name, std::int64_t heads) {
       return linear(block + name, C, heads * D, s.qkv_bias);
     };
-    AttentionParts parts{
-        .projections = is_given(names.qkv)
-                           ? fused_projection(projection(names.qkv, H + 2 * G))
-                           : separate_projections(projection(names.q, s.gated ? 2 * H : H),
-                                                  projection(names.k, G), projection(names.v, G)),
-        .out = linear(block + names.out, H * D, C, s.out_bias),
-        .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
-        .dropout = dropout_of(s, layer, 0)};
-    parts.q_norms = head_norms(block, names.q_norm, H);
-    parts.k_norms = head_norms(block, names.k_norm, G);
+    std::vector<Linear> projections;
+    if (is_given(names.qkv)) {
+      projections = fused_projection(projection(names.qkv, H + 2 * G));
+    } else {
+      projections.push_back(projection(names.q, s.gated ? 2 * H : H));
+      if (!own.keys_from) projections.push_back(projection(names.k, G));
+      if (!own.keys_from && !own.keys_are_values) projections.push_back(projection(names.v, G));
+    }
+    AttentionParts parts{.projections = std::move(projections),
+                         .out = linear(block + names.out, H * D, C, s.out_bias),
+                         .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
+                         .dropout = dropout_of(s, layer, 0)};
+    parts.q_norms = head_norms(block, names.q_norm, H, D);
+    if (!own.keys_from) parts.k_norms = head_norms(block, names.k_norm, G, D);
+    if (!own.keys_from && s.norms_values) {
+      NormShape plain = s.head_norm;
+      plain.width = D;
+      plain.weight = false;
+      parts.v_norms.emplace_back("", plain);
+    }
     if (is_given(names.sinks)) {
       parts.sinks = std::make_shared<Parameter>();
       parts.sinks->name = block + names.sinks;
@@ -251,6 +349,9 @@ class Decoder : public Model {
              .clip = s.clip,
              .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
              .rounds_slopes = s.rounds_alibi,
+             .keys_from = own.keys_from,
+             .lends_keys = lends_keys(layer),
+             .keys_are_values = own.keys_are_values,
              .mask = text_mask(s.causal, own.window)}};
   }
 
@@ -262,7 +363,7 @@ class Decoder : public Model {
   Mlp make_mlp(int layer) const {
     const DecoderNames& names = shape_.names;
     const std::string block = block_name(shape_, layer);
-    const std::int64_t C = shape_.width, F = shape_.inner;
+    const std::int64_t C = shape_.width, F = shape_.of_layer(layer).inner;
     const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
       return linear(block + name, in, out, shape_.mlp_bias);
     };
@@ -314,11 +415,12 @@ class Decoder : public Model {
     shape.width = shape_.width;
     return Norm(block + name, shape);
   }
-  std::vector<Norm> head_norms(const std::string& block, const char* name,
-                               std::int64_t heads) const {
+  std::vector<Norm> head_norms(const std::string& block, const char* name, std::int64_t heads,
+                               std::int64_t head_dim) const {
     if (!is_given(name)) return {};
     NormShape shape = shape_.head_norm;
-    if (shape.width == 0) shape.width = heads * shape_.head_dim;
+    if (shape.width == 0) shape.width = heads * head_dim;
+    if (shape.width == shape_.head_dim) shape.width = head_dim;
     if (shape_.head_norms == HeadNorms::kShared) return {Norm(block + name, shape)};
     std::vector<Norm> norms;
     for (std::int64_t head = 0; head < heads; ++head)
@@ -326,6 +428,15 @@ class Decoder : public Model {
     return norms;
   }
 
+  std::optional<Norm> layer_scalar(const std::string& block) const {
+    if (!is_given(shape_.names.layer_scalar)) return {};
+    return Norm(block + shape_.names.layer_scalar,
+                {.width = shape_.width, .centred = false, .is_scalar = true});
+  }
+  bool lends_keys(int layer) const {
+    return std::ranges::any_of(shape_.of_layers,
+                               [&](const DecoderLayer& other) { return other.keys_from == layer; });
+  }
   std::optional<Norm> norm_inside(const std::string& block, const char* name) const {
     if (shape_.branch_scale == 1) return norm(block, name);
     return Norm("", {.width = shape_.width, .centred = false, .factor = shape_.branch_scale});
@@ -399,19 +510,22 @@ void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
     const auto found = std::ranges::find(shape.of_layers.rbegin(), shape.of_layers.rend(),
                                          is_recurrent, &DecoderLayer::is_recurrent);
     if (found == shape.of_layers.rend()) continue;
-    const std::string block =
-        block_name(shape, static_cast<int>(shape.of_layers.rend() - found) - 1);
+    const int layer = static_cast<int>(shape.of_layers.rend() - found) - 1;
+    const std::string block = block_name(shape, layer);
     if (is_recurrent)
       matrix(block + names.delta_rule.qkv, shape.width, shape.delta_rule.channels(), shape.layout);
     else if (!is_given(names.qkv))
-      matrix(block + names.q, shape.width, (shape.gated ? 2 : 1) * shape.heads * shape.head_dim,
-             shape.layout);
+      matrix(block + names.q, shape.width,
+             (shape.gated ? 2 : 1) * shape.heads * shape.of_layer(layer).head_dim, shape.layout);
   }
   if (shape.of_layers.back().has_experts)
     matrix(expert_name(shape, last_layer, shape.experts.count - 1) + names.expert_down,
            shape.experts.inner, shape.width, shape.experts.layout());
   else
-    matrix(last + names.down, shape.inner, shape.width, shape.layout);
+    matrix(last + names.down, shape.of_layer(last_layer).inner, shape.width, shape.layout);
+  if (shape.layer_words > 0)
+    stored.require(names.layer_tables + std::string(".weight"),
+                   {shape.layer_vocabulary, shape.layers * shape.layer_words});
 }
 
 }  // namespace
@@ -423,6 +537,8 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
   if (is_given(shape.other_head)) heads.push_back(shape.other_head + std::string(".weight"));
   Spelling spelling = {
       .prefix = shape.names.prefix, .wrappers = shape.wrappers, .unused = shape.unused};
+  const std::vector<std::string> unused = unused_of_shared(shape);
+  spelling.unused.insert(spelling.unused.end(), unused.begin(), unused.end());
   // Like transformers: if the file contradicts the configuration, the file counts.
   const auto is_another = [&](const std::string& head) {
     return StoredWeights(weights, spelling).differ(head, words);

@@ -59,6 +59,13 @@ struct DecoderNames {
   const char* shared = "";  // of an MLP for all tokens: "mlp.shared_expert."
   const char* shared_gate = "";
   DeltaRuleNames delta_rule = {};
+  const char* layer_scalar = "";  // a number that scales the stream after the layer
+  const char* layer_tables = "";  // words of each layer, their projection and its norm
+  const char* layer_tables_projection = "";
+  const char* layer_tables_norm = "";
+  const char* layer_words_gate = "";  // in a layer: what adds its words
+  const char* layer_words_out = "";
+  const char* layer_words_inside = "";
   const char* last_norm = "model.norm";
   const char* head = "lm_head";
 };
@@ -70,6 +77,10 @@ struct DecoderLayer {
   double scale = 1;                         // of scores
   bool has_experts = false;                 // instead of one MLP
   bool is_recurrent = false;                // a gated delta rule instead of attention
+  // 0: those of the decoder.
+  std::int64_t kv_heads = 0, head_dim = 0, inner = 0;
+  std::optional<int> keys_from = {};  // AttentionShape::keys_from
+  bool keys_are_values = false;       // AttentionShape::keys_are_values
 };
 
 struct ExpertsShape {
@@ -97,10 +108,13 @@ struct DecoderShape {
   std::int64_t word_width = 0;  // of the table of words, where it is projected; 0: `width`
 
   double embedding_scale = 1;
+  std::int64_t layer_words = 0;  // width of the words of each layer
+  std::int64_t layer_vocabulary = 0;
   std::int64_t first_position = 0;  // the first token's row in the table of positions
   NormShape norm = {};              // of the stream, with width `width`
   NormShape head_norm = {};         // of queries and keys: per head or over all heads, by width
   HeadNorms head_norms = HeadNorms::kShared;
+  bool norms_values = false;  // values have norms like keys, but without weights
   std::vector<RopeScaling> rotations = {};
   bool alibi = false;         // scores decrease with distance, with a slope per head
   bool rounds_alibi = false;  // AttentionShape::rounds_slopes
@@ -134,6 +148,7 @@ struct DecoderShape {
   std::vector<std::string_view> wrappers = {};  // Spelling::wrappers
   const char* other_head = "";                  // alternative name of names.head
   UnservedDropout unserved = {};                // shares that must be 0 for training
+  bool trains = true;                           // false: it has no backward pass
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};
@@ -142,9 +157,11 @@ struct DecoderShape {
 
   ModelInfo info() const;
   bool has_recurrence() const;
-  /// Whether all layers have a backward pass.
-  bool trains() const { return !gated && !has_recurrence(); }
+  /// Whether a layer has gated heads or a gated delta rule.
+  bool is_gated() const { return gated || has_recurrence(); }
   std::int64_t width_of_words() const { return word_width == 0 ? width : word_width; }
+  /// The settings of a layer, with its own sizes or those of the decoder.
+  DecoderLayer of_layer(int layer) const;
 };
 
 /// The limit for positions without a maximal length; it bounds memory.

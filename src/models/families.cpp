@@ -19,7 +19,7 @@ const std::vector<Family>& families() {
     for (const auto& some :
          {gpt_neox_families(), gpt_neo_families(), phi_families(), gemma_families(),
           olmo_families(), std::vector{cohere_family()}, kin_of_llama_families(), falcon_families(),
-          mixtral_families(), qwen3_5_families(), std::vector{lesson_family()}})
+          mixtral_families(), gemma4_families(), qwen3_5_families(), std::vector{lesson_family()}})
       known.insert(known.end(), some.begin(), some.end());
     return known;
   }();
@@ -71,8 +71,6 @@ const std::vector<Unserved>& all_unserved() {
        {"mamba", "mamba2", "falcon_mamba", "jamba", "bamba", "zamba", "zamba2", "falcon_h1",
         "granitemoehybrid", "nemotron_h", "falcon-h1", "granitehybrid"}},
       {"layers of short convolutions", {"lfm2", "lfm2_moe", "lfm2moe"}},
-      {"heads of two sizes, keys shared between layers and words of each layer",
-       {"gemma4", "gemma4_text", "gemma4_unified", "gemma4_unified_text"}},
       {"streams beside each other and words of each layer", {"gemma3n", "gemma3n_text"}}};
   return all;
 }

@@ -64,6 +64,7 @@ std::vector<Family> gpt_neox_families();
 std::vector<Family> gpt_neo_families();
 std::vector<Family> phi_families();
 std::vector<Family> gemma_families();
+std::vector<Family> gemma4_families();
 std::vector<Family> olmo_families();
 std::vector<Family> kin_of_llama_families();
 std::vector<Family> falcon_families();

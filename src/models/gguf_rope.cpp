@@ -188,7 +188,8 @@ void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
   if (shape.rotations.size() > 1) keys.set("rope.freq_base_swa", shape.rotations[1].base);
   switch (rope.kind) {
     case RopeScalingKind::kNone:
-    case RopeScalingKind::kDynamic:  // refused by `require_said`
+    case RopeScalingKind::kDynamic:       // refused by `require_said`
+    case RopeScalingKind::kProportional:  // of a family without GGUF files
       return;
     case RopeScalingKind::kLlama3:
       written.factors.emplace(kFactors, llama3_factors(rope));

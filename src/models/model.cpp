@@ -51,6 +51,13 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
   std::vector<int> recurrent;
   for (int layer = 0; layer < writing.layers; ++layer)
     if (!writing.has(layer)) recurrent.push_back(layer);
+  std::vector<KvLayerShape> of_layers;
+  for (int layer = 0; layer < std::ssize(writing.of_layers); ++layer) {
+    const LayerKeys keys = writing.keys_of(layer);
+    of_layers.push_back(keys.from == layer
+                            ? KvLayerShape{keys.kv_heads, keys.head_dim, keys.head_dim}
+                            : KvLayerShape{});
+  }
   return KvCache({.layers = writing.layers,
                   .batch = batch,
                   .kv_heads = writing.kv_heads,
@@ -58,6 +65,8 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
                   .head_dim = writing.head_dim,
                   .value_dim = writing.head_dim,
                   .recurrent = std::move(recurrent)},
+                  .of_layers = std::move(of_layers)
+},
                  options);
 }
 

@@ -18,7 +18,8 @@ inline bool is_given(const char* name) { return *name != '\0'; }
 struct BranchParts {
   Stack stack = Stack::kSelf;  // as in taps
   int layer = 0;
-  const Attention* attention = nullptr;  // null: an MLP
+  const Attention* attention = nullptr;  // null: an MLP, or the layer's words
+  bool is_layer_words = false;
   std::optional<NormNumbers> before = {}, inside = {}, after = {};
 };
 

@@ -69,6 +69,7 @@ DecoderShape read_qwen3_5(const Config& config) {
   shape.head_norm = {
       .width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false, .offset = 1};
   shape.gated = true;
+  shape.trains = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.unused = {"mtp."};  // a head that drafts further tokens
   read_rotation(config, shape, {.share = 0.25});

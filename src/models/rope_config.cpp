@@ -33,9 +33,10 @@ bool is_long_of_phi3(const std::string& kind, const Config& top) {
   return (kind == "su" || kind == "yarn") && top.text("model_type", "") == "phi3";
 }
 
-RopeScalingKind scaling_of(const Config& scaling, const Config& top) {
+RopeScalingKind scaling_of(const Config& scaling, const Config& top, const RopeKeys& keys) {
   const char* key = kind_key(scaling);
   const std::string wanted = scaling.text(key, "default");
+  if (keys.may_be_proportional && wanted == "proportional") return RopeScalingKind::kProportional;
   if (is_long_of_phi3(wanted, top)) return RopeScalingKind::kLong;
   for (const auto& [name, kind] : kKinds)
     if (name == wanted) return kind;
@@ -92,14 +93,23 @@ void read_llama3(const Config& scaling, RopeScaling& rope) {
                    fmt::format("above low_freq_factor ({})", rope.low_frequency_factor));
 }
 
+void read_proportional(const Config& scaling, RopeScaling& rope) {
+  constexpr const char* kShare = "partial_rotary_factor";
+  const double share = scaling.not_negative(kShare, 1);
+  if (share > 1) scaling.refuse(kShare, share, "0 to 1");
+  rope.turning = static_cast<std::int64_t>(share * static_cast<double>(rope.width) / 2);
+}
+
 // `top` is the whole configuration, where Phi keeps the trained length.
-void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
+void read_scaling(const Config& scaling, const Config& top, const RopeKeys& keys,
                   RopeScaling& rope) {
-  rope.kind = scaling_of(scaling, top);
+  const std::int64_t positions = keys.positions;
+  rope.kind = scaling_of(scaling, top, keys);
   if (rope.kind == RopeScalingKind::kNone) return;
   const bool dynamic = rope.kind == RopeScalingKind::kDynamic;
   rope.trained_positions = dynamic ? positions : trained_positions(scaling, top, positions);
   std::optional<double> stretched;
+  if (rope.kind == RopeScalingKind::kProportional) stretched = 1;
   if (rope.kind == RopeScalingKind::kLong ||
       (rope.kind == RopeScalingKind::kYarn && scaling.null("factor")))
     stretched = static_cast<double>(positions) / static_cast<double>(rope.trained_positions);
@@ -107,6 +117,7 @@ void read_scaling(const Config& scaling, const Config& top, std::int64_t positio
   rope.beta_fast = scaling.positive("beta_fast", 32);
   rope.beta_slow = scaling.positive("beta_slow", 1);
   rope.rounded_ramp = scaling.flag("truncate", true);
+  if (rope.kind == RopeScalingKind::kProportional) read_proportional(scaling, rope);
   if (rope.kind == RopeScalingKind::kLlama3) read_llama3(scaling, rope);
   if (rope.kind == RopeScalingKind::kYarn) rope.length = yarn_length(scaling, rope.factor);
   if (rope.kind == RopeScalingKind::kLong) read_long(scaling, rope);
@@ -149,8 +160,9 @@ RopeScaling read_object(const Config& config, const std::optional<Config>& said,
   }
   rope.pairs = keys.pairs;
   rope.base = parameters.positive("rope_theta", keys.base);
-  if (said) read_scaling(*said, top, keys.positions, rope);
-  if (!keys.share) require_whole_heads(parameters, config, rope);
+  if (said) read_scaling(*said, top, keys, rope);
+  if (!keys.share && rope.kind != RopeScalingKind::kProportional)
+    require_whole_heads(parameters, config, rope);
   if (rope.kind == RopeScalingKind::kDynamic && rope.width < 4)
     parameters.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
   return rope;

@@ -16,6 +16,7 @@ struct RopeKeys {
   RopePairs pairs = RopePairs::kHalves;
   double base = 10000;       // default
   bool only_inside = false;  // ignore `rope_theta` and `partial_rotary_factor` beside the object
+  bool may_be_proportional = false;  // RopeScalingKind::kProportional is read, else refused
   std::optional<double> share = {};  // default share of a head that is rotated
 };
 

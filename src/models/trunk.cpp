@@ -1,5 +1,7 @@
 #include "models/trunk.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "ops/elementwise.h"
@@ -12,11 +14,19 @@ Tensor types_of(const Batch& batch) {
                              : Tensor::zeros(batch.ids.shape(), DType::kI32);
 }
 
+bool shares_keys(const Trunk& trunk) {
+  return std::ranges::any_of(trunk.layers, [](const TrunkLayer& layer) {
+    const Attention* const attention = layer.attention.branch().attention();
+    return attention != nullptr && attention->shape().keys_from.has_value();
+  });
+}
+
 template <typename Branch>
 BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
   BranchParts parts{.stack = stack, .layer = layer};
   if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
   if constexpr (std::is_same_v<Branch, Mixer>) parts.attention = residual.branch().attention();
+  parts.is_layer_words = std::is_same_v<Branch, LayerWords>;
   const Norms& norms = residual.norms();
   if (norms.before) parts.before = norms.before->numbers();
   if (norms.inside) parts.inside = norms.inside->numbers();
@@ -44,9 +54,18 @@ Tensor Trunk::embedded(const Batch& batch, Run& run) const {
 }
 
 Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const {
+  if (shares_keys(*this) && run.shared_keys == nullptr) {
+    SharedKeys keys;
+    Run own = run;
+    own.shared_keys = &keys;
+    return forward(batch, own, source);
+  }
   const Shown show{run, stack};
   Tensor x = show(TapKind::kEmbedding, embedded(batch, run));  // [B, T, C]
-  for (const TrunkLayer& layer : layers) {
+  std::vector<WordsOfLayer> words_of_layers;
+  if (layer_tables) words_of_layers = layer_tables->forward(batch.ids, x, run);
+  for (std::size_t index = 0; index < layers.size(); ++index) {
+    const TrunkLayer& layer = layers[index];
     if (parallel && layer.mlp) {
       x = layer.mlp->beside(x, layer.attention.forward(x.share(), run), run);
       continue;
@@ -54,6 +73,7 @@ Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const 
     x = layer.attention.forward(std::move(x), run);
     if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     if (layer.mlp) x = layer.mlp->forward(std::move(x), run);
+    if (layer.words) x = layer.words->forward(std::move(x), run, words_of_layers[index]);
   }
   return show(TapKind::kFinal, last_norm ? last_norm->forward(x, run) : std::move(x));
 }
@@ -85,12 +105,13 @@ void Trunk::backward(const Tensor& dstates, const Batch& batch, Run& run, Gradie
 void Trunk::collect(std::vector<Parameter*>& into) {
   const auto add_parts = [&](auto&... parts) { ((parts ? parts->collect(into) : void()), ...); };
   if (owns_words) words.collect(into);
-  add_parts(positions, types, embedding_norm, word_projection, head_projection, projection);
+  add_parts(layer_tables, positions, types, embedding_norm, word_projection, head_projection,
+            projection);
   for (const auto& bias : distances) bias->collect(into);
   for (TrunkLayer& layer : layers) {
     if (!layer.is_first) continue;
     layer.attention.collect(into);
-    add_parts(layer.cross, layer.mlp);
+    add_parts(layer.cross, layer.mlp, layer.words);
   }
   add_parts(last_norm);
 }
@@ -109,6 +130,7 @@ StreamParts Trunk::parts() const {
     parts.branches.push_back(branch_parts(layer.attention, stack, index));
     if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
     if (layer.mlp) parts.branches.push_back(branch_parts(*layer.mlp, stack, index));
+    if (layer.words) parts.branches.push_back(branch_parts(*layer.words, stack, index));
     ++index;
   }
   if (last_norm) parts.last = last_norm->numbers();

@@ -11,6 +11,7 @@
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/experts.h"
+#include "nn/layer_words.h"
 #include "nn/mixer.h"
 #include "nn/residual.h"
 #include "nn/rotation.h"
@@ -21,7 +22,8 @@ struct TrunkLayer {
   Residual<Mixer> attention;
   std::optional<Residual<Attention>> cross = {};  // between the two, in an encoder-decoder
   std::optional<Residual<FeedForward>> mlp = {};
-  bool is_first = true;  // of the layers that share its parameters
+  std::optional<Residual<LayerWords>> words = {};  // after the MLP, if the trunk has `layer_tables`
+  bool is_first = true;                            // of the layers that share its parameters
 };
 
 /// The one of a decoder or encoder, or that of one side of an encoder-decoder.
@@ -37,6 +39,7 @@ struct Trunk {
   std::optional<Embedding> types = {};
   std::optional<Norm> embedding_norm = {};
   DropoutLayer dropout = {};
+  std::optional<LayerTables> layer_tables = {};
   std::optional<Linear> projection = {};       // of the sum, after its norm and dropout
   std::optional<Linear> head_projection = {};  // to the width of words, which the head applies
   std::vector<std::shared_ptr<PositionBias>> distances = {};

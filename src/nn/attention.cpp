@@ -125,7 +125,12 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
                    [&](const Norm& norm, const Tensor& heads) { return norm.forward(heads, run); });
   };
   apply(parts_.q_norms, projected[0]);
-  if (!fused()) apply(parts_.k_norms, projected[1]);
+  if (shape_.keys_from) return projected;
+  if (shape_.keys_are_values) projected.push_back(projected[1].clone());
+  if (!fused()) {
+    apply(parts_.k_norms, projected[1]);
+    apply(parts_.v_norms, projected[2]);
+  }
   if (shape_.clip > 0)
     for (Tensor& rows : projected) {
       if (run.saved != nullptr) run.saved->put(rows.clone());
@@ -153,6 +158,13 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
   for (std::size_t i = parts_.projections.size() - 1; i-- > 0;)
     dx = add(std::move(dx), parts_.projections[i].backward(dprojected[i], run, gradients));
   return dx;
+}
+
+// A tap gets its own copies, because it may overwrite them.
+void Attention::append_shared(std::vector<Tensor>& projected, const Run& run) const {
+  const SharedKeys::Rows& rows = run.shared_keys->of(*shape_.keys_from);
+  for (const Tensor* tensor : {&rows.k, &rows.v})
+    projected.push_back(run.tap == nullptr ? tensor->share() : tensor->clone());
 }
 
 // Without a cache every row counts as long as the batch, as in the published implementations of
@@ -188,8 +200,8 @@ AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run&
 Tensor Attention::go_on_from_cache(AttentionArgs& args, const Standing& standing, KvCache& cache,
                                    const Run& run) const {
   const std::vector<std::int64_t> counts = run.row_lengths(args.q.dim(0), args.q.dim(2));
-  cache.append(shape_.layer, args.keys, counts);
-  args.keys = cache.keys(shape_.layer);
+  if (!shape_.keys_from) cache.append(shape_.layer, args.keys, counts);
+  args.keys = cache.keys(shape_.keys_from.value_or(shape_.layer));
   args.extents = cache.extents(counts);
   if (!parts_.rotation || !parts_.rotation->depends_on_length()) return {};
   if (cache.options().form != KvForm::kContiguous || cache.options().dtype == DType::kI8)
@@ -217,14 +229,17 @@ void Attention::show(const Heads& heads, const Run& run) const {
 
 Tensor Attention::forward(const Tensor& x, Run& run) const {
   std::vector<Tensor> projected = project(x, run);
+  if (shape_.keys_from) append_shared(projected, run);
   const Heads heads = by_head(projected);
   const Standing standing = this->standing(heads.q, run);
   if (parts_.rotation) {
     parts_.rotation->turn(heads.q, standing);
-    if (run.cache == nullptr || !parts_.rotation->depends_on_length())
+    if (!shape_.keys_from && (run.cache == nullptr || !parts_.rotation->depends_on_length()))
       parts_.rotation->turn(heads.k, standing);
   }
   show(heads, run);
+  if (shape_.lends_keys)
+    run.shared_keys->put(shape_.layer, {projected[1].share(), projected[2].share()});
   AttentionArgs args = problem(heads, run.extents, run);
   Tensor turned_keys;
   if (run.cache != nullptr) turned_keys = go_on_from_cache(args, standing, *run.cache, run);
@@ -347,7 +362,7 @@ Tensor Attention::backward(const Tensor& dy, const Source& source, Tensor& dstat
 
 void Attention::collect(std::vector<Parameter*>& into) {
   for (Linear& linear : parts_.projections) linear.collect(into);
-  for (std::vector<Norm>* norms : {&parts_.q_norms, &parts_.k_norms})
+  for (std::vector<Norm>* norms : {&parts_.q_norms, &parts_.k_norms, &parts_.v_norms})
     for (Norm& norm : *norms) norm.collect(into);
   if (parts_.sinks) into.push_back(parts_.sinks.get());
   parts_.out.collect(into);

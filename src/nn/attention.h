@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "heed/generate.h"
@@ -35,7 +38,11 @@ struct AttentionShape {
   double clip = 0;                  // bound on elements of q, k and v before rotation; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
   bool rounds_slopes = false;       // rounded_alibi
-  Mask mask = {};                   // the family's own (causal for decoders); a tap may add one
+  // The layer whose keys and values it reads instead of computing its own.
+  std::optional<int> keys_from = {};
+  bool lends_keys = false;       // later layers read its keys and values
+  bool keys_are_values = false;  // values are the projected keys, before the norms of both
+  Mask mask = {};                // the family's own (causal for decoders); a tap may add one
 };
 
 /// C -> (H + 2 G) D: q, k, v concatenated, each head by head, or in the order `by_head`.
@@ -44,16 +51,31 @@ std::vector<Linear> fused_projection(Linear qkv);
 std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 
 struct AttentionParts {
-  std::vector<Linear> projections;
-  Linear out;  // H D -> C
+  std::vector<Linear> projections;  // only q's if it reads another layer's keys and values
+  Linear out;                       // H D -> C
   // One norm, whose width decides whether it is per head or over all heads; or each head's own
   // norm. Needs separate projections.
   std::vector<Norm> q_norms = {};
   std::vector<Norm> k_norms = {};
+  std::vector<Norm> v_norms = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
   std::shared_ptr<const PositionBias> bias = {};
   std::shared_ptr<Parameter> sinks = {};  // Scores::sink [H]
   DropoutLayer dropout = {};
+};
+
+/// The keys and values of one pass that later layers read, by layer.
+class SharedKeys {
+ public:
+  struct Rows {
+    Tensor k;  // [B, T, G D], after norm and rotation
+    Tensor v;
+  };
+  void put(int layer, Rows rows) { rows_.insert_or_assign(layer, std::move(rows)); }
+  const Rows& of(int layer) const { return rows_.at(layer); }
+
+ private:
+  std::map<int, Rows> rows_;
 };
 
 /// The input of a cross-attention.
@@ -87,11 +109,13 @@ class Attention {
     View k;  // [B, G, T, D]
     View v;
   };
-  bool fused() const { return parts_.projections.size() == 1; }
+  bool fused() const { return parts_.projections.size() == 1 && !shape_.keys_from; }
   // The outputs of the projections (one tensor, or q, k and v), as heads.
   Heads by_head(std::vector<Tensor>& projected) const;
   // Queries, keys and values, or all three in one; then the gates, if there are any.
   std::vector<Tensor> project(const Tensor& x, Run& run) const;
+  // Appends the keys and values of the layer that it reads.
+  void append_shared(std::vector<Tensor>& projected, const Run& run) const;
   Tensor project_backward(std::vector<Tensor> dprojected, Run& run, Gradients& gradients) const;
   Standing standing(const ConstView& q, const Run& run) const;
   AttentionArgs problem(const Heads& heads, Extents extents, const Run& run) const;

@@ -48,6 +48,12 @@ void check(const KvCacheShape& shape, const KvCacheOptions& options) {
       {"capacity", shape.capacity}, {"head_dim", shape.head_dim}, {"value_dim", shape.value_dim}};
   for (const auto& [name, extent] : extents)
     if (extent < 0) fail(kOp, name, extent, "0 or more");
+  if (!shape.of_layers.empty() && std::ssize(shape.of_layers) != shape.layers)
+    fail(kOp, "of_layers", fmt::format("a list of {}", shape.of_layers.size()),
+         fmt::format("{} entries (one per layer), or none", shape.layers));
+  for (const KvLayerShape& layer : shape.of_layers)
+    for (const std::int64_t extent : {layer.kv_heads, layer.head_dim, layer.value_dim})
+      if (extent < 0) fail(kOp, "of_layers", extent, "0 or more");
   require_enumerator(kOp, "form", options.form, KvForm::kPaged);
   if (!is_floating(options.dtype) && options.dtype != DType::kI8)
     fail(kOp, "dtype", name(options.dtype), "f64, f32, f16, bf16 or i8");
@@ -90,10 +96,12 @@ KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
     *pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
   }
   for (int layer = 0; layer < shape.layers; ++layer) {
+    const KvLayerShape own = shape.of_layer(layer);
     const bool is_recurrent = std::ranges::binary_search(shape.recurrent, layer);
-    layers_.push_back({.k = is_recurrent ? Slots() : slots_of(shape.head_dim),
-                       .v = is_recurrent ? Slots() : slots_of(shape.value_dim),
+    layers_.push_back({.k = is_recurrent ? Slots() : slots_of(own.kv_heads, own.head_dim),
+                       .v = is_recurrent ? Slots() : slots_of(own.kv_heads, own.value_dim),
                        .appended = lengths_,
+                       .source = {},
                        .is_recurrent = is_recurrent});
   }
 }
@@ -116,9 +124,9 @@ void KvCache::require_recurrent(const Layer& layer, int index, bool is_recurrent
        is_recurrent ? "a layer that keeps a state" : "a layer that keeps keys");
 }
 
-KvCache::Slots KvCache::slots_of(std::int64_t width) const {
+KvCache::Slots KvCache::slots_of(std::int64_t heads, std::int64_t width) const {
   const bool paged = options_.form == KvForm::kPaged;
-  const Shape slots = {paged ? options_.pages : shape_.batch, shape_.kv_heads,
+  const Shape slots = {paged ? options_.pages : shape_.batch, heads,
                        paged ? options_.page_size : shape_.capacity, width};
   const bool scaled = options_.dtype == DType::kI8;
   return {Tensor::empty(slots, options_.dtype),
@@ -205,9 +213,13 @@ void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> 
   slots.appended.assign(counts.begin(), counts.end());
 }
 
+bool KvCache::keeps(std::size_t layer) const {
+  return shape_.of_layers.empty() || shape_.of_layers[layer].kv_heads > 0;
+}
+
 void KvCache::require_appended(std::span<const std::int64_t> counts) const {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
-    for (std::size_t b = 0; b < counts.size(); ++b) {
+    for (std::size_t b = 0; keeps(layer) && b < counts.size(); ++b) {
       const std::int64_t appended = layers_[layer].appended[b];
       if (layers_[layer].is_recurrent ? counts[b] != appended : counts[b] > appended)
         fail(kOp, fmt::format("counts[{}]", b), counts[b],

@@ -17,7 +17,8 @@ std::shared_ptr<Parameter> vector_of(std::string name, std::int64_t width) {
 }  // namespace
 
 Norm::Norm(const std::string& name, const NormShape& shape) : shape_(shape) {
-  if (shape.factor != 0) return;
+  if (shape.is_scalar) weight_ = vector_of(name, 1);
+  if (shape.is_scalar || shape.factor != 0) return;
   if (shape.weight) weight_ = vector_of(name + ".weight", shape.width);
   if (shape.centred && shape.bias) bias_ = vector_of(name + ".bias", shape.width);
 }
@@ -26,6 +27,11 @@ Norm Norm::shared() const {
   Norm other = *this;
   other.is_first_ = false;
   return other;
+}
+
+std::optional<double> Norm::factor() const {
+  if (shape_.is_scalar) return Tensor::converted(weight_->value, DType::kF64).data<double>()[0];
+  return shape_.factor != 0 ? std::optional(shape_.factor) : std::nullopt;
 }
 
 Tensor Norm::scale(DType dtype) const {
@@ -39,7 +45,7 @@ Tensor Norm::shift(DType dtype) const {
 }
 
 Tensor Norm::forward(const Tensor& x, Run& run) const {
-  if (shape_.factor != 0) return scaled(x.clone(), shape_.factor);
+  if (const auto factor = this->factor()) return scaled(x.clone(), *factor);
   if (run.saved != nullptr) run.saved->put(x.share());
   const Tensor weight = scale(x.dtype());
   if (!shape_.centred) return rms_norm({.x = x, .weight = weight, .epsilon = shape_.epsilon});
@@ -48,7 +54,7 @@ Tensor Norm::forward(const Tensor& x, Run& run) const {
 }
 
 Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  if (shape_.factor != 0) return scaled(dy.clone(), shape_.factor);
+  if (const auto factor = this->factor()) return scaled(dy.clone(), *factor);
   const Tensor x = run.saved->take();
   const Tensor weight = scale(x.dtype());
   Tensor unused;  // gradient of a constant
@@ -67,11 +73,11 @@ Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
 
 NormNumbers Norm::numbers() const {
   return {.centred = shape_.centred,
-          .weight = weight_ ? weight_->value.view() : ConstView(),
+          .weight = weight_ && !shape_.is_scalar ? weight_->value.view() : ConstView(),
           .bias = bias_ ? bias_->value.view() : ConstView(),
           .epsilon = shape_.epsilon,
           .offset = shape_.offset,
-          .factor = shape_.factor};
+          .factor = factor()};
 }
 
 void Norm::collect(std::vector<Parameter*>& into) {

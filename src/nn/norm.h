@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@ namespace heed {
 struct NormShape {
   std::int64_t width = 0;
   double epsilon = 1e-5;
-  bool centred = true;  // layer normalisation; else division by the root mean square
-  bool weight = true;   // has a learned scale; else 1
-  bool bias = true;     // has a learned shift, if centred; else 0
-  double offset = 0;    // the scale is weight + offset
-  double factor = 0;    // nonzero: rows are only multiplied by it; `centred` is false
+  bool centred = true;     // layer normalisation; else division by the root mean square
+  bool weight = true;      // has a learned scale; else 1
+  bool bias = true;        // has a learned shift, if centred; else 0
+  double offset = 0;       // the scale is weight + offset
+  double factor = 0;       // nonzero: rows are only multiplied by it; `centred` is false
+  bool is_scalar = false;  // rows are only multiplied by one learned number; `centred` is false
 };
 
 /// The numbers of a norm, to apply it to one part of a sum at a fixed scale: y = (x - mean) /
@@ -30,12 +32,13 @@ struct NormNumbers {
   ConstView bias = {};    // default: 0
   double epsilon = 0;
   double offset = 0;
-  double factor = 0;
+  std::optional<double> factor = {};
 };
 
 class Norm {
  public:
-  /// Parameters `name`.weight and `name`.bias [width], not initialised.
+  /// Parameters `name`.weight and `name`.bias [width], not initialised; of a learned number `name`
+  /// [1].
   Norm(const std::string& name, const NormShape& shape);
   /// Another norm with the same parameters; `collect` lists them only in the first.
   Norm shared() const;
@@ -47,6 +50,7 @@ class Norm {
   void collect(std::vector<Parameter*>& into);
 
  private:
+  std::optional<double> factor() const;
   Tensor scale(DType dtype) const;
   Tensor shift(DType dtype) const;
 

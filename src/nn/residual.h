@@ -41,7 +41,7 @@ struct BranchNames {
   int layer = 0;
   TapKind input = TapKind::kAttentionInput;
   TapKind output = TapKind::kAttention;
-  TapKind stream = TapKind::kMiddle;
+  std::optional<TapKind> stream = TapKind::kMiddle;  // empty: another branch of the layer shows it
 };
 
 inline BranchNames attention_names(Stack stack, int layer) {
@@ -131,7 +131,7 @@ class Residual {
     y = show(names_.output, std::move(y));
     y = adds_ ? add(std::move(y), stream) : std::move(y);
     if (norms_.after) y = norms_.after->forward(y, run);
-    return show(names_.stream, std::move(y));
+    return names_.stream ? show(*names_.stream, std::move(y)) : std::move(y);
   }
 
   // `add_stream(dx, dsum)` combines the branch's dx and the sum's gradient.

@@ -72,7 +72,10 @@ std::vector<double> rope_frequencies(const RopeScaling& scaling, std::int64_t le
     for (std::size_t n = 0; n < frequencies.size(); ++n) frequencies[n] /= factors[n];
     return frequencies;
   }
+  if (scaling.kind == RopeScalingKind::kProportional)
+    std::fill(frequencies.begin() + scaling.turning, frequencies.end(), 0.0);
   for (double& frequency : frequencies) {
+    if (scaling.kind == RopeScalingKind::kProportional) frequency /= scaling.factor;
     if (scaling.kind == RopeScalingKind::kLinear) frequency /= scaling.factor;
     if (scaling.kind == RopeScalingKind::kLlama3) frequency = llama3(scaling, frequency);
   }

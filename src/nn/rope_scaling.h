@@ -10,12 +10,13 @@
 namespace heed {
 
 enum class RopeScalingKind : std::uint8_t {
-  kNone,     // base^(-2 n / R) (Su et al. 2021)
-  kLinear,   // all divided by the factor (Chen et al. 2023)
-  kDynamic,  // a base that grows with the text ("dynamic NTK"; Peng et al. 2023, section 3.4)
-  kLlama3,   // slow pairs divided, fast ones kept, between them a ramp by wave length
-  kYarn,     // a ramp by pair, and longer queries and keys (Peng et al. 2023)
-  kLong,     // a factor per pair, different in long texts (Ding et al. 2024)
+  kNone,          // base^(-2 n / R) (Su et al. 2021)
+  kLinear,        // all divided by the factor (Chen et al. 2023)
+  kDynamic,       // a base that grows with the text ("dynamic NTK"; Peng et al. 2023, section 3.4)
+  kLlama3,        // slow pairs divided, fast ones kept, between them a ramp by wave length
+  kYarn,          // a ramp by pair, and longer queries and keys (Peng et al. 2023)
+  kLong,          // a factor per pair, different in long texts (Ding et al. 2024)
+  kProportional,  // only the first pairs rotate, at the pace that they have in whole heads
 };
 
 struct RopeScaling {
@@ -31,6 +32,7 @@ struct RopeScaling {
   double beta_slow = 1;
   bool rounded_ramp = true;                // yarn: the ramp begins and ends at whole pairs
   double length = 1;                       // yarn, long: factor of queries and keys
+  std::int64_t turning = 0;                // proportional: how many pairs rotate
   std::vector<double> short_factors = {};  // long: per pair, up to trained_positions
   std::vector<double> long_factors = {};   // beyond them
 };

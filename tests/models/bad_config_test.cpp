@@ -132,6 +132,70 @@ TEST(DecoderConfig, AlibiNeedsACausalMask) {
                     "earlier tokens");
 }
 
+// A small model with `members` in its config.
+std::string gemma4(const std::string& members) {
+  return R"({"model_type": "gemma4_text", "num_hidden_layers": 3, "num_attention_heads": 4, )"
+         R"("num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,)"
+         "\n" +
+         members + "}";
+}
+
+TEST(Gemma4Config, WhatIsNotServedIsNamed) {
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("enable_moe_block": true)"), 1), ErrorCode::kUnsupported,
+                    "config: line 2, column 21: enable_moe_block is true, expected false: heed "
+                    "does not compute experts beside an MLP");
+  EXPECT_HEED_ERROR(
+      make_model(gemma4(R"("use_bidirectional_attention": "all")"), 1), ErrorCode::kUnsupported,
+      "config: line 2, column 32: use_bidirectional_attention is 'all', expected null or 'vision'");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("per_layer_config": {"1": {"sliding_window": 4}})"), 1),
+                    ErrorCode::kUnsupported,
+                    "config: line 2, column 46: per_layer_config.1.sliding_window is given, "
+                    "expected only head_dim and num_key_value_heads");
+}
+
+TEST(Gemma4Config, ValuesThatDoNotFitAreNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(gemma4(R"("num_kv_shared_layers": 3)"), 1), ErrorCode::kCorrupt,
+      "config: line 2, column 25: num_kv_shared_layers is 3, expected a whole number, 0 to 2");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("num_kv_shared_layers": 1)"), 1), ErrorCode::kCorrupt,
+                    "config: line 2, column 25: num_kv_shared_layers is 1, expected a layer of "
+                    "each type among the first layers, as layer 2 needs the keys of one");
+  EXPECT_HEED_ERROR(
+      make_model(gemma4(R"("attention_k_eq_v": true, "num_global_key_value_heads": 3)"), 1),
+      ErrorCode::kCorrupt,
+      "config: line 2, column 57: num_global_key_value_heads is 3 key heads in layer 2, expected a "
+      "divisor of num_attention_heads (4)");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("per_layer_config": {"3": {"head_dim": 8}})"), 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 2, column 27: per_layer_config.3 is no layer's number, expected "
+                    "the sizes of a layer from 0 to 2");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("per_layer_config": {"1": {"head_dim": 8}})"), 1),
+                    ErrorCode::kUnsupported,
+                    "config: line 2, column 21: per_layer_config is other sizes in layer 1, "
+                    "expected the same sizes in all layers of one type");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("vocab_size_per_layer_input": 10)"), 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 2, column 31: vocab_size_per_layer_input is 10, expected at "
+                    "least vocab_size (11)");
+  EXPECT_HEED_ERROR(
+      make_model(gemma4(R"("rope_parameters": {"full_attention": {"rope_theta": 100}})"), 1),
+      ErrorCode::kCorrupt,
+      "config: rope_parameters.sliding_attention is missing, expected the positions of these "
+      "layers");
+  EXPECT_HEED_ERROR(
+      make_model(gemma4(R"("layer_types": ["full_attention", "full_attention", "full_attention"],
+          "rope_parameters": {"full_attention": {"rope_type": "proportional",
+          "partial_rotary_factor": 1.5}})"),
+                 1),
+      ErrorCode::kCorrupt,
+      "config: line 4, column 36: rope_parameters.full_attention.partial_rotary_factor is 1.5, "
+      "expected 0 to 1");
+  EXPECT_HEED_ERROR(make_model(gemma4(R"("global_head_dim": 7)"), 1), ErrorCode::kCorrupt,
+                    "config: line 2, column 20: global_head_dim is 7, expected an even number");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gemma4"})", 1), ErrorCode::kCorrupt,
+                    "config: text_config is missing, expected the configuration of the text model");
+}
+
 TEST(DecoderConfig, TheOtherNameOfAKeyIsNamed) {
   EXPECT_HEED_ERROR(
       make_model(R"({"model_type": "gpt2", "n_head": 4, "num_attention_heads": 0})", 1),

@@ -125,8 +125,8 @@ TEST(Qwen3_5, DoesNotTrainYet) {
   EXPECT_NO_THROW(model->forward({.ids = ids}, run));
   run.saved = &saved;
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kUnsupported,
-                    "qwen3_5: run.saved is given, expected none: heed does not train gated heads "
-                    "and gated delta rules yet");
+                    "qwen3_5: training is asked for, expected a pass without gradients: heed has "
+                    "none for it");
 }
 
 TEST(Qwen3_5, ConfigurationsThatDoNotFitAreNamed) {

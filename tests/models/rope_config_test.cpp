@@ -33,6 +33,17 @@ TEST(RopeConfig, AShareOfHeadsWhosePositionsAreScaledIsRefused) {
       "positions of whole heads are scaled");
 }
 
+TEST(RopeConfig, TheFirstPairsTurnAtThePaceOfWholeHeads) {
+  const Config config = Config::parse(
+      R"({"rope_parameters": {"full": {"rope_type": "proportional", "partial_rotary_factor": 0.6,
+          "rope_theta": 16, "factor": 2}}})",
+      "config");
+  const RopeScaling rope = read_rope_of(
+      config, "full", {.head_dim = 8, .positions = 64, .may_be_proportional = true}, false);
+  EXPECT_EQ(rope.width, 8);
+  EXPECT_EQ(rope_frequencies(rope, 64), (std::vector<double>{0.5, 0.25, 0, 0}));
+}
+
 TEST(RopeConfig, ScalingTakesTheParametersPlace) {
   const std::string parameters =
       R"("rope_parameters": {"rope_type": "default", "rope_theta": 500})";

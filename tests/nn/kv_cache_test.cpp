@@ -153,6 +153,25 @@ TEST(KvCache, ANegativeExtentIsAnError) {
                     "kv cache: batch is -1, expected 0 or more");
 }
 
+TEST(KvCache, LayersMayDifferAndReadAnotherLayersKeys) {
+  KvCacheShape shape = kShape;
+  shape.of_layers = {{.kv_heads = 2, .head_dim = 4, .value_dim = 3},
+                     {.kv_heads = 1, .head_dim = 8, .value_dim = 8},
+                     {}};
+  EXPECT_HEED_ERROR(KvCache{shape}, ErrorCode::kInvalidArgument,
+                    "kv cache: of_layers is a list of 3, expected 2 entries (one per layer), or "
+                    "none");
+  shape.layers = 3;
+  KvCache cache(shape);
+  const Tensor wide = test::random_tensor({3, 1, 1, 8}, 5);
+  cache.append(0, by_head(fresh(1, 1)), Counts{1, 0, 1});
+  cache.append(1, {.k = wide.view(), .v = wide.view()}, Counts{1, 0, 1});
+  cache.advance(Counts{1, 0, 1});  // the third layer appends nothing
+  cache.select(Counts{2, 0, 0});
+  EXPECT_TRUE(test::same_bits(held(cache.keys(1).k, 0, 0, 1), held(wide.view(), 2, 0, 1)));
+  EXPECT_EQ(cache.keys(2).k.dim(1), 0);
+}
+
 TEST(KvCache, RowsThatGoOnKeepTheirTokens) {
   KvCache cache(kShape);
   const Fresh first = fresh(3, 1);

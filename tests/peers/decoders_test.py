@@ -27,6 +27,10 @@ SIZES = {"vocab_size": WORDS, "hidden_size": 48, "intermediate_size": 80, "num_h
          "num_attention_heads": 4, "max_position_embeddings": 64}
 GROUPED = SIZES | {"num_key_value_heads": 2}
 TYPES = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 5}
+GEMMA4 = GROUPED | {
+    "num_hidden_layers": 5, "head_dim": 16, "global_head_dim": 24, "sliding_window": 5, "vocab_size_per_layer_input": WORDS,
+    "hidden_size_per_layer_input": 12,
+    "layer_types": ["sliding_attention", "full_attention", "full_attention", "sliding_attention", "full_attention"]}
 GPTJ = {"vocab_size": WORDS, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 64}
 FALCON = {"vocab_size": WORDS, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
           "max_position_embeddings": 64}
@@ -57,6 +61,11 @@ CONFIGS = {
     "gemma": ("GemmaForCausalLM", GROUPED | {"head_dim": 16}),
     "gemma2": ("Gemma2ForCausalLM", GROUPED | TYPES | {"head_dim": 16, "query_pre_attn_scalar": 20}),
     "gemma3": ("Gemma3ForCausalLM", GROUPED | TYPES | {"head_dim": 16, "query_pre_attn_scalar": 20}),
+    "gemma4": ("Gemma4ForCausalLM", GEMMA4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
+    "gemma4 without words of layers": ("Gemma4ForCausalLM", GEMMA4 | {
+        "hidden_size_per_layer_input": 0, "final_logit_softcapping": 4.0, "attention_bias": True}),
+    "gemma4, keys are values": ("Gemma4ForCausalLM", GEMMA4 | {
+        "attention_k_eq_v": True, "num_global_key_value_heads": 1, "num_kv_shared_layers": 2}),
     "llama": ("LlamaForCausalLM", GROUPED),
     "qwen3 with yarn": ("Qwen3ForCausalLM", GROUPED | {"head_dim": 16, "rope_parameters": YARN}),
     "olmo": ("OlmoForCausalLM", GROUPED),
@@ -103,7 +112,8 @@ def made(kind, settings, seed):
                                attn_implementation="eager")
     model = kind(config).eval()
     generator = torch.Generator().manual_seed(seed)
-    scale = 0.0 if "gemma" in config.model_type else 1.0  # whose files hold it less 1
+    # Files of these hold it less 1.
+    scale = 0.0 if "gemma" in config.model_type and config.model_type != "gemma4_text" else 1.0
     with torch.no_grad():
         for label, parameter in model.named_parameters():
             if not parameter.requires_grad:  # sinusoids
@@ -112,6 +122,9 @@ def made(kind, settings, seed):
             is_scale = label.endswith("weight") and parameter.dim() == 1
             spread = 0.06 if label.endswith(".q.weight") else 0.25  # T5's scores are not scaled
             parameter.copy_(scale + 0.3 * noise if is_scale else spread * noise)
+        for label, buffer in model.named_buffers():
+            if label.endswith("layer_scalar"):
+                buffer.copy_(1 + 0.3 * torch.randn(buffer.shape, generator=generator))
     return model
 
 

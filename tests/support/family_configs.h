@@ -11,6 +11,7 @@ namespace heed::test {
 struct FamilyConfig {
   const char* name;
   const char* own;
+  bool trains = true;
 };
 
 inline constexpr const char* kSizes =
@@ -80,6 +81,17 @@ inline constexpr FamilyConfig kFamilyConfigs[] = {
       "layer_types": ["full_attention", "sliding_attention"], "rope_parameters": {
         "full_attention": {"rope_type": "dynamic", "factor": 2},
         "sliding_attention": {"rope_type": "dynamic", "factor": 4}}})"},
+    {"gemma4", R"({"model_type": "gemma4_text", "num_hidden_layers": 4, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 4, "global_head_dim": 6, "sliding_window": 3,
+      "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+      "full_attention"], "num_kv_shared_layers": 2, "use_double_wide_mlp": true,
+      "hidden_size_per_layer_input": 6, "vocab_size_per_layer_input": 11})",
+     false},
+    {"gemma4_keys_are_values", R"({"model_type": "gemma4_text", "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 4, "global_head_dim": 8,
+      "num_global_key_value_heads": 1, "attention_k_eq_v": true, "sliding_window": 3,
+      "layer_types": ["sliding_attention", "full_attention"], "hidden_size_per_layer_input": 0})",
+     false},
     {"olmo", R"({"model_type": "olmo"})"},
     {"olmo_clipped", R"({"model_type": "olmo", "clip_qkv": 0.7})"},
     {"olmo2", R"({"model_type": "olmo2", "num_key_value_heads": 1})"},

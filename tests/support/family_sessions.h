@@ -26,7 +26,7 @@ struct FamilyVariant {
 /// caps, norms of q and k (of each head or of all), biases by distance, learned and rotary
 /// positions (halves or neighbours, a part of a head, no layer or some), fused projections,
 /// branches beside each other, factors of what branches add, slopes by distance, sinks, experts,
-/// cross-attention.
+/// heads of two sizes, keys of an earlier layer, words of each layer, cross-attention.
 inline constexpr FamilyVariant kFamilyVariants[] = {
     {"gpt2", R"({"n_layer": 3})"},
     {"llama", R"({"num_hidden_layers": 3})"},
@@ -44,6 +44,8 @@ inline constexpr FamilyVariant kFamilyVariants[] = {
     {"opt"},
     {"phi"},
     {"gemma3"},
+    {"gemma4"},
+    {"gemma4_keys_are_values"},
     {"olmo"},
     {"olmo2", R"({"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
                   "hidden_size": 16})"},

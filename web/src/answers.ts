@@ -6,6 +6,7 @@ export interface Stack {
   attending?: number[];
   heads: number;
   kv_heads: number;
+  kv_heads_of_layers?: number[];
   causal: boolean;
 }
 
@@ -122,6 +123,7 @@ export interface Attention {
   attending?: number[];
   heads: number;
   kv_heads: number;
+  kv_heads_of_layers?: number[];
   causal: boolean;
   queries: number;
   keys: number;

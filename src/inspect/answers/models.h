@@ -1,7 +1,9 @@
 // The served models, with stacks, scores and limits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,12 +32,23 @@ inline std::optional<std::vector<int>> attending_of(const StackShape& shape) {
   return shape.attending.empty() ? std::nullopt : std::optional(shape.attending);
 }
 
+/// The heads of keys and values in each layer, if layers differ in it.
+inline std::optional<std::vector<int>> kv_heads_of_layers(const StackShape& shape) {
+  std::vector<int> counts;
+  for (int layer = 0; layer < std::ssize(shape.of_layers); ++layer)
+    counts.push_back(shape.keys_of(layer).kv_heads);
+  if (std::ranges::adjacent_find(counts, std::not_equal_to()) == counts.end()) return {};
+  return counts;
+}
+
 struct StackAnswer {
   StackShape shape = {};
   void describe(auto& field) const {
     HEED_FIELDS(field, shape.stack, shape.layers);
     field("attending", attending_of(shape));
-    HEED_FIELDS(field, shape.heads, shape.kv_heads, shape.causal);
+    HEED_FIELDS(field, shape.heads, shape.kv_heads);
+    field("kv_heads_of_layers", kv_heads_of_layers(shape));
+    HEED_FIELDS(field, shape.causal);
   }
 };
 

@@ -57,8 +57,9 @@ struct AttentionAnswer {
   void describe(auto& field) const {
     HEED_FIELDS(field, shape.stack, shape.layers);
     field("attending", attending_of(shape));
-    HEED_FIELDS(field, shape.heads, shape.kv_heads, shape.causal, size.queries, size.keys,
-                query_tokens, key_tokens);
+    HEED_FIELDS(field, shape.heads, shape.kv_heads);
+    field("kv_heads_of_layers", kv_heads_of_layers(shape));
+    HEED_FIELDS(field, shape.causal, size.queries, size.keys, query_tokens, key_tokens);
     field("rectangular", query_tokens != key_tokens);
     HEED_FIELDS(field, kept, zooms, tile);
   }

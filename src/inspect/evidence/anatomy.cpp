@@ -39,11 +39,17 @@ void read_model(const Session& session, const LoadedModel& model,
   const ModelParts parts = model.model->parts();
   const PlaceInStream at = find_place(parts, anatomy.place);
   const Attention& attention = *at.stream->branches[at.branch].attention;
-  const bool other_keys = find_keys(parts, anatomy.place).stream != at.stream;
+  const PlaceInStream of_keys = find_keys(parts, anatomy.place);
+  const bool other_stream = of_keys.stream != at.stream;
+  const bool other_keys = other_stream || of_keys.branch != at.branch;
   const bool encodes = at.stream->stack == Stack::kEncoder;
   StreamRows rows;
   rows.tokens = encodes ? std::vector<std::int64_t>() : queries;
-  rows.source = encodes ? queries : other_keys ? keys : std::vector<std::int64_t>();
+  rows.source = encodes ? queries : other_stream ? keys : std::vector<std::int64_t>();
+  if (other_keys && !other_stream) {
+    rows.tokens->insert(rows.tokens->end(), keys.begin(), keys.end());
+    sort_once(*rows.tokens);
+  }
   const Writes writes(session, model, rows);
   anatomy.x = numbers_of(attention_input(session, writes, parts, anatomy.place, queries, false));
   if (other_keys)
@@ -54,7 +60,7 @@ void read_model(const Session& session, const LoadedModel& model,
   if (width > kWidestForm) return;
   const Tensor all = identity(width);
   const Tensor q = query_projection(attention, anatomy.place.head, all);
-  const Tensor k = key_projection(attention, anatomy.kv_head, all);
+  const Tensor k = key_projection(attention_of_keys(parts, anatomy.place), anatomy.kv_head, all);
   for (std::int64_t a = 0; a < width; ++a) {
     anatomy.form.emplace_back();
     for (std::int64_t b = 0; b < width; ++b)

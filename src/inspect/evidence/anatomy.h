@@ -18,7 +18,7 @@ struct Anatomy {
   int kv_head = 0;
   std::int64_t query_begin = 0, key_begin = 0;
   Numbers x = {};      // input of the queries' projection; empty without a model
-  Numbers key_x = {};  // the keys' input, if they are other tokens
+  Numbers key_x = {};  // the keys' input, if they are other tokens or of another layer
   Numbers q = {}, k = {}, v = {};
   std::vector<std::vector<int>> visible = {};  // [query][key]: 1 or 0
   Numbers bias = {};                           // added to scores; empty: none

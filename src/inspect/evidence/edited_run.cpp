@@ -90,7 +90,7 @@ class Checks {
     place(edit.place);
     other_run(edit.place, edit.from, /*of_keys=*/true);
     const StackShape& shape = find_stack(op_, session_.model, shapes_, edit.place.stack);
-    const int each = shape.heads / shape.kv_heads;
+    const int each = shape.heads / shape.keys_of(edit.place.layer).kv_heads;
     const int first = edit.place.head / each * each;
     for (int head = first; head < first + each; ++head) {
       const Place beside = {edit.place.stack, edit.place.layer, head};
@@ -146,10 +146,10 @@ class Checks {
                        number_of(layer.keys(), "key")),
            fmt::format("{} and {}, as this text has", queries, keys));
     const StackShape& theirs = run.session->at(place.stack).shape;
-    if (theirs.heads != own.heads || theirs.kv_heads != own.kv_heads ||
-        theirs.head_dim != own.head_dim)
-      fail(op_, "run", fmt::format("{} heads of {}", theirs.heads, theirs.head_dim),
-           fmt::format("{} heads of {}", own.heads, own.head_dim));
+    const LayerKeys their_keys = theirs.keys_of(place.layer), own_keys = own.keys_of(place.layer);
+    if (theirs.heads != own.heads || their_keys != own_keys)
+      fail(op_, "run", fmt::format("{} heads of {}", theirs.heads, their_keys.head_dim),
+           fmt::format("{} heads of {}", own.heads, own_keys.head_dim));
   }
 
   void number(const char* name, double found) const {

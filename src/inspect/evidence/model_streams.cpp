@@ -14,6 +14,7 @@ namespace heed {
 namespace {
 
 const char* kind_of(const BranchParts& branch) {
+  if (branch.is_layer_words) return "words";
   if (branch.attention == nullptr) return "MLP";
   return branch.stack == Stack::kCross ? "cross" : "attn";
 }
@@ -72,9 +73,19 @@ PlaceInStream find_place(const ModelParts& parts, const Place& place) {
 }
 
 PlaceInStream find_keys(const ModelParts& parts, const Place& place) {
-  if (place.stack != Stack::kCross) return find_place(parts, place);
+  if (place.stack != Stack::kCross) {
+    const PlaceInStream own = find_place(parts, place);
+    const auto from = own.stream->branches[own.branch].attention->shape().keys_from;
+    return from ? find_place(parts, {place.stack, *from, place.head}) : own;
+  }
   const StreamParts& source = parts.streams.front();
   return {&source, source.branches.size()};
+}
+
+const Attention& attention_of_keys(const ModelParts& parts, const Place& place) {
+  const PlaceInStream own = find_place(parts, place), keys = find_keys(parts, place);
+  const PlaceInStream& at = keys.stream == own.stream ? keys : own;
+  return *at.stream->branches[at.branch].attention;
 }
 
 Tensor head_write(const Attention& attention, int head, const Tensor& rows) {
@@ -95,8 +106,7 @@ FrozenNorm::FrozenNorm(const NormNumbers& numbers, const Tensor& rows) : numbers
     if (numbers.centred)
       for (std::int64_t c = 0; c < width; ++c) mean += x[c] / over;
     for (std::int64_t c = 0; c < width; ++c) squares += (x[c] - mean) * (x[c] - mean) / over;
-    scale_.push_back(numbers.factor != 0 ? numbers.factor
-                                         : 1 / std::sqrt(squares + numbers.epsilon));
+    scale_.push_back(numbers.factor.value_or(1 / std::sqrt(squares + numbers.epsilon)));
   }
 }
 
@@ -188,7 +198,9 @@ void StreamSum::pass_branches(std::size_t end, std::optional<std::size_t> split)
 }
 
 void StreamSum::add_write(const BranchParts& branch) {
-  const TapKind kind = branch.attention == nullptr ? TapKind::kMlp : TapKind::kAttention;
+  const TapKind kind = branch.is_layer_words         ? TapKind::kLayerWords
+                       : branch.attention == nullptr ? TapKind::kMlp
+                                                     : TapKind::kAttention;
   add(name_of(branch), writes_.rows_of(kind, branch.stack, branch.layer, rows_));
 }
 

@@ -111,7 +111,7 @@ void add_to_rows(Tensor& rows, const ConstView& shift);
 /// Whether all numbers are 0.
 bool is_nothing(const Tensor& rows);
 
-/// "attn 2", "cross 0", "MLP 1".
+/// "attn 2", "cross 0", "MLP 1", "words 3".
 std::string name_of(const BranchParts& branch);
 
 /// The stream that a place adds to, and the index of its attention among the branches.
@@ -122,6 +122,8 @@ struct PlaceInStream {
 PlaceInStream find_place(const ModelParts& parts, const Place& place);
 /// The stream from which it reads keys, and the branches that have written to it.
 PlaceInStream find_keys(const ModelParts& parts, const Place& place);
+/// The attention that projects the keys of a place: its own, or the one whose keys it reads.
+const Attention& attention_of_keys(const ModelParts& parts, const Place& place);
 
 /// For each position of the model's output: what the head adds there to the logit of the actual
 /// next word, minus the mean over all words, which changes no probability. Norms are held fixed,

@@ -186,7 +186,9 @@ std::vector<StreamPart> stream_parts(const Session& session, const Writes& write
   const PlaceInStream at = side == Side::kKey ? find_keys(model, request.place) : own;
   StreamSum sum(*at.stream, writes, session, std::move(rows));
   sum.pass_branches(at.branch, branch_named(*at.stream, request.split));
-  const auto& read = own.stream->branches[own.branch].before;
+  const auto& read = at.branch < at.stream->branches.size()
+                         ? at.stream->branches[at.branch].before
+                         : own.stream->branches[own.branch].before;
   if (at.stream != own.stream && at.stream->last)
     sum.pass_norm(*at.stream->last);
   else if (at.stream == own.stream && read)
@@ -255,7 +257,7 @@ Origins origins(const Session& session, const LoadedModel& model, const Writes& 
       projected_parts(attention, Side::kQuery, request.place.head,
                       stream_parts(session, writes, parts, request, Side::kQuery, {request.query}));
   const auto of_key =
-      projected_parts(attention, Side::kKey, rows.kv_head(),
+      projected_parts(attention_of_keys(parts, request.place), Side::kKey, rows.kv_head(),
                       stream_parts(session, writes, parts, request, Side::kKey, keys.rows));
   Origins answer{.query_parts = names_of(of_query),
                  .key_parts = names_of(of_key),

@@ -18,7 +18,7 @@ class WritesTap final : public Tap {
       const Shape shape = {rows.dim(0), rows.dim(1) * rows.dim(2)};
       keep(name, std::move(rows).reshaped(shape));
     } else if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kAttention ||
-               name.kind == TapKind::kMlp) {
+               name.kind == TapKind::kMlp || name.kind == TapKind::kLayerWords) {
       keep(name, kept(name.stack, seen.select(0, 0)));
     }
   }

@@ -118,7 +118,7 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
   for (const int head : heads) {
     const Place place = {stack.stack, index, head};
     if (runs) {
-      hold_scored(session, place, head / (stack.heads / stack.kv_heads), held);
+      hold_scored(session, place, head / (stack.heads / static_cast<int>(layer.k.dim(1))), held);
       continue;
     }
     held.heads.push_back(held_head(session, place));
@@ -136,8 +136,9 @@ std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size
     return stack.heads *
            (queries * (4 + kRowBytes + kEntryBytes * std::min(kFewest, keys)) + keys * 4);
   // A shape does not know it where the session is of arrays.
-  const std::int64_t dim = !layers.empty() ? layers[index].q.dim(3) : stack.head_dim;
-  return stack.heads * (queries * (4 * dim + 12) + keys * 4) + stack.kv_heads * keys * 4 * dim;
+  const LayerKeys own = stack.keys_of(static_cast<int>(index));
+  const std::int64_t dim = !layers.empty() ? layers[index].q.dim(3) : own.head_dim;
+  return stack.heads * (queries * (4 * dim + 12) + keys * 4) + own.kv_heads * keys * 4 * dim;
 }
 
 std::vector<int>& layer_of(std::vector<HeldStackAnswer>& held, const Place& place) {

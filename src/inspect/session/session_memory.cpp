@@ -23,14 +23,18 @@ std::int64_t attention_bytes(const Session& session, const StackShape& shape,
                              const KeptAttention& keep) {
   const auto number = static_cast<std::int64_t>(size_bytes(keep.dtype));
   const auto [queries, keys] = session.size(shape.stack);
-  // q; lse, lse_low, received, effective keys
-  const std::int64_t of_query = shape.heads * (shape.head_dim * number + 4 * kFloat);
-  // k, v; write_lengths
-  const std::int64_t of_key = 2 * shape.kv_heads * shape.head_dim * number + shape.heads * kFloat;
-  std::int64_t layers = 0;
-  for (int layer = 0; layer < shape.layers; ++layer)
-    layers += shape.has(layer) && keep.has(layer) ? 1 : 0;
-  return layers * (queries * of_query + keys * of_key);
+  std::int64_t bytes = 0;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    if (!shape.has(layer) || !keep.has(layer)) continue;
+    const LayerKeys own = shape.keys_of(layer);
+    // q; lse, lse_low, received, effective keys
+    const std::int64_t of_query = shape.heads * (own.head_dim * number + 4 * kFloat);
+    // k, v; write_lengths
+    const std::int64_t of_key =
+        2 * own.kv_heads * std::int64_t{own.head_dim} * number + shape.heads * kFloat;
+    bytes += queries * of_query + keys * of_key;
+  }
+  return bytes;
 }
 
 // The sizes of the linear layers: the widest output for one token (without the word head), and the

@@ -22,6 +22,11 @@ export function numbersOf({layers, attending}: Pick<Attention, 'layers' | 'atten
   return attending ?? Array.from({length: layers}, (_, layer) => layer);
 }
 
+/** The heads of keys and values in a layer. */
+export function kvHeads({kv_heads: most, kv_heads_of_layers: each}: Pick<Attention, 'kv_heads' | 'kv_heads_of_layers'>, layer: number): number {
+  return each?.[layer] ?? most;
+}
+
 /** By layer, the heads that can be looked at: in a saved page those of the file, else those of the layers that the session keeps. */
 function heldHeads({held}: Model, {stack, layers, heads, kept, attending}: Attention): number[][] | null {
   if (held) return held.find((each) => each.stack === stack)?.layers ?? [];

@@ -2,6 +2,7 @@
 import {isSamePlace} from '../selection/address';
 import {button, html} from '../drawing/dom';
 import {shortWeight} from '../drawing/format';
+import {kvHeads} from '../attention/side';
 import {holds, lackOfHead} from '../heads/held';
 import type {Page} from './panel';
 import {colourOf, primary} from './panel';
@@ -36,9 +37,10 @@ export function drawThumbnail(
 /** `H5 kv 2`, `.38`, a bar, `self .23`. */
 function numbers(page: Page, place: Place): HTMLElement {
   const {side: {attention}, store: {now}} = page;
-  const group = Math.floor(place.head * attention.kv_heads / attention.heads);
+  const groups = kvHeads(attention, place.layer);
+  const group = Math.floor(place.head * groups / attention.heads);
   const name = html('span', {class: 'grid-name'}, html('b', {}, `H${place.head}`),
-    attention.kv_heads === attention.heads ? null : html('span', {class: 'quiet'}, ` kv ${group}`));
+    groups === attention.heads ? null : html('span', {class: 'quiet'}, ` kv ${group}`));
   const story = storyOf(page, place);
   if (!story) return html('span', {class: 'grid-numbers'}, name, html('span', {class: 'grid-score'}, '\u2013'));
   const {first, then} = story;
@@ -95,8 +97,8 @@ export function saidOf(page: Page, place: Place): Node[] {
 
 /** Over the heads that share keys and values, within a line. */
 export function bracketsOver({side}: Page, {left, pitch, cellWidth}: GridLayout, places: Place[]): HTMLElement[] {
-  const {heads, kv_heads: groups} = side.attention;
-  const groupOf = ({head}: Place) => Math.floor(head * groups / heads);
+  const {attention} = side;
+  const groupOf = ({layer, head}: Place) => Math.floor(head * kvHeads(attention, layer) / attention.heads);
   const found = [...new Set(places.map(groupOf))];
   return found.map((group) => {
     const columns = places.flatMap((place, column) => groupOf(place) === group ? [column] : []);

@@ -3,6 +3,7 @@
 import {isSamePlace} from '../selection/address';
 import {button, html, menu, svg} from '../drawing/dom';
 import {shortWeight, weight} from '../drawing/format';
+import {kvHeads} from '../attention/side';
 import {wantBeside} from '../heads/late';
 import type {Page, Panel} from './panel';
 import {fullName} from '../heads/score_names';
@@ -148,8 +149,9 @@ export class HeadsTable implements Panel {
 
   private row({place}: Ranked): HTMLElement {
     const {store, side} = this.page;
-    const kv = Math.floor(place.head * side.attention.kv_heads / side.heads);
-    const isShared = side.attention.kv_heads < side.heads;
+    const groups = kvHeads(side.attention, place.layer);
+    const kv = Math.floor(place.head * groups / side.heads);
+    const isShared = groups < side.heads;
     const isPinned = !store.isFresh && store.now.places.some((each) => isSamePlace({...each, stack: place.stack!}, place));
     const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
     const name = button({class: 'heads-name', 'data-head': nameOf(place), 'aria-pressed': String(isPinned)},

@@ -11,7 +11,7 @@ import {colourOf, primary} from '../panels/panel';
 import {plainName} from '../heads/score_names';
 import type {Place} from '../selection/selection';
 import {kMostHeads, kNothing, nameOf} from '../selection/selection';
-import type {Side} from '../attention/side';
+import {kvHeads} from '../attention/side';
 import type {SelectionStore} from '../selection/store';
 import {plain} from '../text/tokens';
 import {HeadPictures, listenToHeads, roomFor} from './head_pictures';
@@ -117,8 +117,9 @@ function chip(page: Page, place: Place, picture: HTMLElement | null): HTMLButton
 }
 
 /** One bracket for the heads that share keys and values. */
-function brackets({attention}: Side): HTMLElement[] {
-  const {heads, kv_heads: groups} = attention;
+function brackets({side: {attention}, store}: Page): HTMLElement[] {
+  const {heads} = attention;
+  const groups = kvHeads(attention, primary(store.chosen).layer);
   if (groups === heads || heads > kMostChips) return [];
   const each = heads / groups;
   return Array.from({length: groups}, (_, group) => {
@@ -139,7 +140,7 @@ function layerText({side, store}: Page): HTMLElement[] {
   if (!side.isSquare) return [html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.numbers.length}`)];
   const isProbed = store.now.scores.some((name) => name.startsWith('probe_'));
   const source = (text: string) => html('div', {class: 'quiet layer-source'}, text);
-  return [source('scores on this text'), isProbed ? source('p: on random tokens') : layerHeads(side.heads, side.attention.kv_heads)];
+  return [source('scores on this text'), isProbed ? source('p: on random tokens') : layerHeads(side.heads, kvHeads(side.attention, primary(store.chosen).layer))];
 }
 
 function layerHeads(heads: number, groups: number): HTMLElement {
@@ -239,7 +240,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     list.classList.toggle('flowing', room?.isFlowing ?? false);
     if (room) list.style.setProperty('--lines', String(room.lines));
     const chips = numbers.map((each) => chip(page, {...first, head: each}, room && pictures.of({...first, head: each})));
-    heard.whileReplacing(() => list.replaceChildren(...chips, ...brackets(side), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []));
+    heard.whileReplacing(() => list.replaceChildren(...chips, ...brackets(page), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []));
     if (focused !== undefined) heard.whileReplacing(() => chips.find(({dataset}) => dataset.head === focused)?.focus({preventScroll: true}));
     list.style.paddingRight = '';
     if (stage.isNarrow && list.scrollWidth > list.clientWidth) bringIntoView(list, chips, numbers.indexOf(head));
