@@ -64,9 +64,8 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
                   .capacity = capacity,
                   .head_dim = writing.head_dim,
                   .value_dim = writing.head_dim,
-                  .recurrent = std::move(recurrent)},
-                  .of_layers = std::move(of_layers)
-},
+                  .recurrent = std::move(recurrent),
+                  .of_layers = std::move(of_layers)},
                  options);
 }
 
