@@ -25,11 +25,13 @@ constexpr int kNextWordCells = 8;
 
 std::string model_line(const Terminal& terminal, const Look& look) {
   const ModelInfo& info = look.info;
-  std::string shape = info.title;
+  std::string shape = fmt::format("{}, {} x {}", info.title, number_of(info.layers, "layer"),
+                                  number_of(info.heads, "head"));
   for (const StackShape& stack : info.stacks)
     if (stack.stack == look.chosen.stack)
-      shape += fmt::format(
-          ", {}{}", stack.stack == Stack::kSelf ? "" : std::string(stack_name(stack.stack)) + ": ",
+      shape = fmt::format(
+          "{}, {}{}", info.title,
+          stack.stack == Stack::kSelf ? "" : std::string(stack_name(stack.stack)) + ": ",
           heads_text(stack));
   if (info.kv_heads != info.heads) shape += fmt::format(" on {} kv", info.kv_heads);
   if (look.built_in) shape += ", built in";
