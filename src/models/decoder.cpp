@@ -254,8 +254,8 @@ class Decoder : public Model {
                  .inside = norm_inside(block, names.mlp_inside)};
     if (shape_.norms_behind)
       for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
-    std::optional<Norm> scalar = layer_scalar(block);
-    if (scalar && shape_.layer_words == 0) of_mlp.after = std::move(scalar);
+    if (shape_.layer_words == 0)
+      if (std::optional<Norm> scalar = layer_scalar(block)) of_mlp.after = std::move(scalar);
     if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
       of_mlp.before = of_attention.before->shared();
     TrunkLayer made{.attention = {std::move(of_attention), make_mixer(layer, rotations),
@@ -263,7 +263,7 @@ class Decoder : public Model {
     if (shape_.inner > 0)
       made.mlp.emplace(std::move(of_mlp), make_feed_forward(layer), mlp_names(shape_, layer),
                        shape_.residual);
-    if (shape_.layer_words > 0) made.words.emplace(make_layer_words(layer, std::move(scalar)));
+    if (shape_.layer_words > 0) made.words.emplace(make_layer_words(layer, layer_scalar(block)));
     return made;
   }
 

@@ -14,6 +14,7 @@
 #include "heed/generate.h"
 #include "nn/page_pool.h"
 #include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {
