@@ -10,7 +10,6 @@
 #include "heed/look.h"
 #include "heed/model.h"
 #include "heed/session.h"
-#include "models/parts.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/random_tensor.h"
