@@ -162,7 +162,7 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
 
 // A tap gets its own copies, because it may overwrite them.
 void Attention::append_shared(std::vector<Tensor>& projected, const Run& run) const {
-  const SharedKeys::Rows& rows = run.shared_keys->of(shape_.keys_from.value());
+  const SharedKeys::Rows& rows = run.shared_keys->of(shape_.keys_from.value_or(0));
   for (const Tensor* tensor : {&rows.k, &rows.v})
     projected.push_back(run.tap == nullptr ? tensor->share() : tensor->clone());
 }

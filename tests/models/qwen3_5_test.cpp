@@ -10,6 +10,7 @@
 #include "heed/look.h"
 #include "heed/model.h"
 #include "heed/session.h"
+#include "models/parts.h"  // IWYU pragma: keep
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/random_tensor.h"
