@@ -219,7 +219,7 @@ class Decoder : public Model {
                                         },
                                     .norm = static_cast<float>(1 - shape_.norm.offset)});
     for (const TrunkLayer& layer : trunk_.layers)
-      if (const DeltaRule* rule = layer.attention.branch().delta_rule()) rule->initialise(seed);
+      if (const DeltaRule* rule = layer.attention.branch().get<DeltaRule>()) rule->initialise(seed);
   }
 
  private:

@@ -192,6 +192,16 @@ struct UsualKeys {
 /// Reads sizes, epsilon, activation, vocabulary and special tokens. All layers are alike, with
 /// scores divided by the root of head_dim.
 void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape);
+/// What the text decoder of a model that also reads pictures is saved as, a model of its own.
+struct TextPart {
+  const char* model_type;
+  const char* architecture;
+  std::vector<std::string_view> unused;  // tensors of the other parts
+  bool has_tied = false;                 // the whole model says whether the head is tied
+};
+/// Reads the model's `text_config` by `read`, and its special tokens.
+DecoderShape read_text_part(const Config& config, const TextPart& part,
+                            const std::function<DecoderShape(const Config& text)>& read);
 /// Reads one rotation for all layers.
 void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys = {});
 /// Reads two rotations: one for layers with a window (`slides`) and one for the others. Each has

@@ -55,6 +55,27 @@ void check(const Config& config, const UsualKeys& usual, const DecoderShape& sha
 
 }  // namespace
 
+DecoderShape read_text_part(const Config& config, const TextPart& part,
+                            const std::function<DecoderShape(const Config& text)>& read) {
+  const std::optional<Config> text = config.part("text_config");
+  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
+  DecoderShape shape = read(*text);
+  shape.bos = config.id("bos_token_id", shape.bos);
+  shape.eos = config.ids("eos_token_id", shape.eos);
+  shape.wrappers = {"language_model.", "model.language_model."};
+  shape.unused.insert(shape.unused.end(), part.unused.begin(), part.unused.end());
+  Json members = {{"model_type", part.model_type},
+                  {"architectures", Json::array({part.architecture})},
+                  {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
+                  {"eos_token_id", json_of_ids(shape.eos)}};
+  if (part.has_tied) {
+    shape.tied = config.flag("tie_word_embeddings", false);
+    members.set("tie_word_embeddings", shape.tied);
+  }
+  shape.json = text->with(members);
+  return shape;
+}
+
 void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
   read_extents(config, usual, shape);
   shape.norm.epsilon = usual.epsilon_key == nullptr

@@ -173,10 +173,11 @@ class Encoder : public Model {
     const auto first = std::ranges::find(shape_.of_layers, own.name, &EncoderLayer::name);
     const auto index = static_cast<std::size_t>(first - shape_.of_layers.begin());
     const TrunkLayer* const shared = index < trunk.layers.size() ? &trunk.layers[index] : nullptr;
-    AttentionParts attention = shared != nullptr ? shared->attention.branch().attention()->parts()
-                                                 : attention_parts(own, trunk, rotations);
-    MlpParts mlp =
-        shared != nullptr && shared->mlp ? shared->mlp->branch().mlp().parts() : mlp_parts(own);
+    AttentionParts attention = shared != nullptr
+                                   ? shared->attention.branch().get<Attention>()->parts()
+                                   : attention_parts(own, trunk, rotations);
+    MlpParts mlp = shared != nullptr && shared->mlp ? shared->mlp->branch().get<Mlp>()->parts()
+                                                    : mlp_parts(own);
     Norms of_attention;
     if (own.attention_norm)
       of_attention =

@@ -126,21 +126,15 @@ DecoderShape read_gemma3(const Config& config) {
   return shape;
 }
 
-// The text decoder of a model that also reads pictures; it is saved as a separate model.
 DecoderShape read_gemma3_with_pictures(const Config& config) {
-  const std::optional<Config> text = config.part("text_config");
-  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
-  refuse_both_ways(*text);
-  DecoderShape shape = read_gemma3(*text);
-  shape.bos = config.id("bos_token_id", shape.bos);
-  shape.eos = config.ids("eos_token_id", shape.eos);
-  shape.wrappers = {"language_model.", "model.language_model."};
-  shape.unused = {"vision_tower.", "multi_modal_projector."};
-  shape.json = text->with({{"model_type", "gemma3_text"},
-                           {"architectures", Json::array({"Gemma3ForCausalLM"})},
-                           {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
-                           {"eos_token_id", json_of_ids(shape.eos)}});
-  return shape;
+  return read_text_part(config,
+                        {.model_type = "gemma3_text",
+                         .architecture = "Gemma3ForCausalLM",
+                         .unused = {"vision_tower.", "multi_modal_projector."}},
+                        [](const Config& text) {
+                          refuse_both_ways(text);
+                          return read_gemma3(text);
+                        });
 }
 
 void set_later_gemma(const TrainingShape& shape, Json& json) {

@@ -210,20 +210,13 @@ DecoderShape read_member(const Config& config, const Member& member) {
   return shape;
 }
 
-// The text decoder of a model that also reads pictures and sounds; it is saved as a separate model.
 DecoderShape read_with_pictures(const Config& config, const Member& member) {
-  const std::optional<Config> text = config.part("text_config");
-  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
-  DecoderShape shape = read_member(*text, member);
-  shape.bos = config.id("bos_token_id", shape.bos);
-  shape.eos = config.ids("eos_token_id", shape.eos);
-  shape.wrappers = {"language_model.", "model.language_model."};
-  shape.unused = {"vision_tower.", "audio_tower.", "embed_vision.", "embed_audio."};
-  shape.json = text->with({{"model_type", member.model_type},
-                           {"architectures", Json::array({member.architecture})},
-                           {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
-                           {"eos_token_id", json_of_ids(shape.eos)}});
-  return shape;
+  return read_text_part(
+      config,
+      {.model_type = member.model_type,
+       .architecture = member.architecture,
+       .unused = {"vision_tower.", "audio_tower.", "embed_vision.", "embed_audio."}},
+      [&](const Config& text) { return read_member(text, member); });
 }
 
 DecoderShape read_gemma4(const Config& config) { return read_member(config, kGemma4); }

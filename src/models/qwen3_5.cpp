@@ -78,22 +78,13 @@ DecoderShape read_qwen3_5(const Config& config) {
   return shape;
 }
 
-// The text decoder of a model that also reads pictures; it is saved as a separate model.
 DecoderShape read_qwen3_5_with_pictures(const Config& config) {
-  const std::optional<Config> text = config.part("text_config");
-  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
-  DecoderShape shape = read_qwen3_5(*text);
-  shape.tied = config.flag("tie_word_embeddings", false);
-  shape.bos = config.id("bos_token_id", shape.bos);
-  shape.eos = config.ids("eos_token_id", shape.eos);
-  shape.wrappers = {"language_model.", "model.language_model."};
-  shape.unused.emplace_back("visual.");
-  shape.json = text->with({{"model_type", "qwen3_5_text"},
-                           {"architectures", Json::array({"Qwen3_5ForCausalLM"})},
-                           {"tie_word_embeddings", shape.tied},
-                           {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
-                           {"eos_token_id", json_of_ids(shape.eos)}});
-  return shape;
+  return read_text_part(config,
+                        {.model_type = "qwen3_5_text",
+                         .architecture = "Qwen3_5ForCausalLM",
+                         .unused = {"visual."},
+                         .has_tied = true},
+                        read_qwen3_5);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Tensor types_of(const Batch& batch) {
 
 bool shares_keys(const Trunk& trunk) {
   return std::ranges::any_of(trunk.layers, [](const TrunkLayer& layer) {
-    const Attention* const attention = layer.attention.branch().attention();
+    const Attention* const attention = layer.attention.branch().get<Attention>();
     return attention != nullptr && attention->shape().keys_from.has_value();
   });
 }
@@ -25,7 +25,8 @@ template <typename Branch>
 BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
   BranchParts parts{.stack = stack, .layer = layer};
   if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
-  if constexpr (std::is_same_v<Branch, Mixer>) parts.attention = residual.branch().attention();
+  if constexpr (std::is_same_v<Branch, Mixer>)
+    parts.attention = residual.branch().template get<Attention>();
   parts.is_layer_words = std::is_same_v<Branch, LayerWords>;
   const Norms& norms = residual.norms();
   if (norms.before) parts.before = norms.before->numbers();

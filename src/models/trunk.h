@@ -12,7 +12,6 @@
 #include "nn/embedding.h"
 #include "nn/experts.h"
 #include "nn/layer_words.h"
-#include "nn/mixer.h"
 #include "nn/residual.h"
 #include "nn/rotation.h"
 

@@ -68,7 +68,7 @@ Tensor DeltaRule::convolved(const Tensor& qkv, const std::vector<std::int64_t>& 
   parallel_for(qkv.dim(0), [&](std::int64_t b, int /*thread*/) {
     const std::int64_t count = counts[static_cast<std::size_t>(b)];
     float* const kept = state.inputs.data<float>() + b * before * channels;
-    // Of a token of this pass, or of an earlier one (t < 0).
+    // The input at token t of this pass, or of an earlier one (t < 0).
     const auto input = [&](std::int64_t t) -> const float* {
       return t < 0 ? kept + (before + t) * channels
                    : qkv.data<float>() + (b * length + t) * channels;

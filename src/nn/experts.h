@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "nn/linear.h"
 #include "nn/mlp.h"
+#include "nn/one_of.h"
 
 namespace heed {
 
@@ -48,25 +48,6 @@ class Experts {
 };
 
 /// The block's branch besides its attention.
-class FeedForward {
- public:
-  explicit FeedForward(Mlp mlp) : layer_(std::move(mlp)) {}
-  explicit FeedForward(Experts experts) : layer_(std::move(experts)) {}
-
-  Tensor forward(const Tensor& x, Run& run) const {
-    return std::visit([&](const auto& layer) { return layer.forward(x, run); }, layer_);
-  }
-  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-    return std::visit([&](const auto& layer) { return layer.backward(dy, run, gradients); },
-                      layer_);
-  }
-  void collect(std::vector<Parameter*>& into) {
-    std::visit([&](auto& layer) { layer.collect(into); }, layer_);
-  }
-  const Mlp& mlp() const { return std::get<Mlp>(layer_); }  // requires that it is one
-
- private:
-  std::variant<Mlp, Experts> layer_;
-};
+using FeedForward = OneOf<Mlp, Experts>;
 
 }  // namespace heed

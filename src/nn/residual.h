@@ -8,11 +8,15 @@
 
 #include "heed/model.h"
 #include "nn/attention.h"
-#include "nn/mixer.h"
+#include "nn/delta_rule.h"
 #include "nn/norm.h"
+#include "nn/one_of.h"
 #include "ops/elementwise.h"
 
 namespace heed {
+
+/// The part of a block that mixes tokens.
+using Mixer = OneOf<Attention, DeltaRule>;
 
 /// Shows the activations of one layer to the tap, and returns them.
 struct Shown {

@@ -160,10 +160,20 @@ void NeighbourScores::add_entropies(const NeighbourRows& block, const ObservedRo
 }
 
 std::optional<bool> NeighbourScores::counts(int which, std::int64_t row, std::int64_t key) const {
-  if (which == 4 || which > 5) return {};
-  const bool of_scores[] = {key == row - 1, key == row, key == row + 1,
-                            key == 0,       false,      key != 0 && std::abs(key - row) > 1};
-  return of_scores[which];
+  switch (which) {
+    case 0:
+      return key == row - 1;
+    case 1:
+      return key == row;
+    case 2:
+      return key == row + 1;
+    case 3:
+      return key == 0;
+    case 5:
+      return key != 0 && std::abs(key - row) > 1;
+    default:
+      return {};
+  }
 }
 
 }  // namespace

@@ -1,19 +1,22 @@
-// The part of a block that mixes tokens: attention, or a recurrent layer.
+// One of several layers that have the same passes.
 #pragma once
 
+#include <concepts>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "nn/attention.h"
-#include "nn/delta_rule.h"
+#include "heed/model.h"
+#include "nn/parameter.h"
 
 namespace heed {
 
-class Mixer {
+template <class... Layers>
+class OneOf {
  public:
-  Mixer(Attention attention) : layer_(std::move(attention)) {}    // NOLINT(*-explicit-*)
-  Mixer(DeltaRule delta_rule) : layer_(std::move(delta_rule)) {}  // NOLINT(*-explicit-*)
+  template <class Layer>
+    requires(std::same_as<Layer, Layers> || ...)
+  OneOf(Layer layer) : layer_(std::move(layer)) {}  // NOLINT(*-explicit-*)
 
   Tensor forward(const Tensor& x, Run& run) const {
     return std::visit([&](const auto& layer) { return layer.forward(x, run); }, layer_);
@@ -25,13 +28,14 @@ class Mixer {
   void collect(std::vector<Parameter*>& into) {
     std::visit([&](auto& layer) { layer.collect(into); }, layer_);
   }
-  /// Null for attention.
-  const DeltaRule* delta_rule() const { return std::get_if<DeltaRule>(&layer_); }
-  /// Null for a recurrent layer.
-  const Attention* attention() const { return std::get_if<Attention>(&layer_); }
+  /// Null if it is another layer.
+  template <class Layer>
+  const Layer* get() const {
+    return std::get_if<Layer>(&layer_);
+  }
 
  private:
-  std::variant<Attention, DeltaRule> layer_;
+  std::variant<Layers...> layer_;
 };
 
 }  // namespace heed
