@@ -109,9 +109,8 @@ struct EncoderKin {
   std::int64_t positions = 512, types = 2;
   const char* activation = "gelu";
   double epsilon = 1e-12, dropout = 0.1;
-  bool counts_past_padding = false;     // positions begin in the row after the padding's
-  std::int64_t padding = -1;            // the padding id for that; -1: pad_token_id
-  const EncoderNames* older = nullptr;  // of files that fuse tensors which are separate in `names`
+  bool counts_past_padding = false;  // positions begin in the row after the padding's
+  std::int64_t padding = -1;         // the padding id for that; -1: pad_token_id
   /// Reads the family's other settings; may be null.
   void (*more)(const Config& config, EncoderShape& shape) = nullptr;
 };

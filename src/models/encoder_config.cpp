@@ -171,18 +171,9 @@ void require_encoder_sizes(const EncoderShape& read, const StoredWeights& stored
   stored.require(read.of_layers.back().name + names.down + ".weight", {read.width, read.inner});
 }
 
-void use_older_names(const EncoderNames* older, const Weights& weights, EncoderShape& read) {
-  if (older == nullptr) return;
-  const std::string fused = fmt::format("{}{}0.{}.weight", older->stem, older->layer, older->qkv);
-  if (!StoredWeights(weights, {.prefix = older->stem}).holds(fused)) return;
-  read.names = *older;
-  name_layers(read);
-}
-
 std::unique_ptr<Model> load_encoder(const Config& config, const Weights& weights,
                                     const Reading& reading) {
   EncoderShape read = read_encoder(config);
-  use_older_names(encoder_kin(config).older, weights, read);
   read.masked_token_head =
       !has_another_head(config) && StoredWeights(weights, encoder_spelling(read))
                                        .holds(std::string(read.names.transform) + ".weight");

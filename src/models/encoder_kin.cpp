@@ -236,9 +236,9 @@ constexpr EncoderKin kModernBert = {.model_type = "modernbert",
                                     .dropout = 0,
                                     .more = read_modernbert};
 
-// Settings of the files published before transformers supported the family. It does not read them,
-// so heed refuses values that such a model would not have.
-void require_older_nomic(const Config& config) {
+// The published files have settings that transformers does not read. heed refuses values that the
+// models of transformers would not have.
+void require_published_nomic(const Config& config) {
   for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block", "qkv_proj_bias",
                           "mlp_fc1_bias", "mlp_fc2_bias", "rotary_emb_interleaved"})
     if (config.flag(key, false)) config.refuse(key, "true", "false", ErrorCode::kUnsupported);
@@ -260,45 +260,28 @@ void read_nomic(const Config& config, EncoderShape& shape) {
       read_rope(config, {.head_dim = shape.head_dim, .positions = shape.positions, .base = 1000})};
   for (EncoderLayer& layer : shape.of_layers) layer.rotation = 0;
   shape.attention_bias = shape.mlp_bias = false;
-  require_older_nomic(config);
+  require_published_nomic(config);
 }
-
-// Names in the files published before transformers supported the family.
-constexpr EncoderNames kOlderNomicNames = {
-    .stem = "nomic_bert.",
-    .positions = "",
-    .embedding_norm = "emb_ln",
-    .layer = "encoder.layers.",
-    .qkv = "attn.Wqkv",
-    .out = "attn.out_proj",
-    .attention_norm = "norm1",
-    .gate = "mlp.fc12",
-    .up = "mlp.fc11",
-    .down = "mlp.fc2",
-    .mlp_norm = "norm2",
-    .transform_norm = "cls.predictions.transform.layer_norm"};
 
 constexpr EncoderKin kNomic = {.model_type = "nomic_bert",
                                .title = "Nomic BERT",
                                .architecture = "NomicBertForMaskedLM",
                                .names = {.stem = "nomic_bert.",
                                          .positions = "",
-                                         .layer = "layers.",
-                                         .q = "self_attn.q_proj",
-                                         .k = "self_attn.k_proj",
-                                         .v = "self_attn.v_proj",
-                                         .out = "self_attn.o_proj",
-                                         .attention_norm = "post_attention_layernorm",
-                                         .gate = "mlp.gate_proj",
-                                         .up = "mlp.up_proj",
-                                         .down = "mlp.down_proj",
-                                         .mlp_norm = "post_mlp_layernorm",
+                                         .embedding_norm = "emb_ln",
+                                         .layer = "encoder.layers.",
+                                         .qkv = "attn.Wqkv",
+                                         .out = "attn.out_proj",
+                                         .attention_norm = "norm1",
+                                         .gate = "mlp.fc12",
+                                         .up = "mlp.fc11",
+                                         .down = "mlp.fc2",
+                                         .mlp_norm = "norm2",
                                          .transform_norm = "cls.predictions.transform.layer_norm"},
                                .vocabulary = 30528,
                                .positions = 2048,
                                .activation = "silu",
                                .dropout = 0,
-                               .older = &kOlderNomicNames,
                                .more = read_nomic};
 
 constexpr EncoderKin kKin[] = {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "models/decoder.h"
 
@@ -43,13 +44,14 @@ std::vector<bool> read_slides(const Config& config, const DecoderShape& shape) {
   return slides;
 }
 
-// What transformers 5.23 writes: the sizes of each layer that differ, by the layer's number.
+// What transformers 5.23 writes: the sizes of each layer that differ, by the layer's number. All
+// numbers have as many digits as the last layer's, as in "05" of 12 layers.
 void read_sizes_by_layer(const Config& sizes, DecoderShape& shape) {
   for (const std::string& key : sizes.keys()) {
-    int layer = 0;
-    while (layer < shape.layers && std::to_string(layer) != key) ++layer;
+    std::int64_t layer = 0;
+    const bool is_layer = read_number(key, layer) && layer >= 0 && layer < shape.layers;
     const std::optional<Config> own = sizes.part(key.c_str());
-    if (layer == shape.layers || !own)
+    if (!is_layer || !own)
       sizes.refuse(key.c_str(), own ? "no layer's number" : "null",
                    fmt::format("the sizes of a layer from 0 to {}", shape.layers - 1));
     for (const std::string& size : own->keys())

@@ -55,8 +55,11 @@ void check_kind(const Config& named, const Family& family, const Wanted& wanted)
     named.refuse("model_type", fmt::format("'{}'", named.text("model_type", "")), wanted.expected,
                  ErrorCode::kUnsupported);
   if (family.training_config == nullptr)
-    named.refuse("model_type", fmt::format("'{}'", named.text("model_type", "")),
-                 "the text model alone, which `heed convert` makes of it", ErrorCode::kUnsupported);
+    named.refuse(
+        "model_type", fmt::format("'{}'", named.text("model_type", "")),
+        "a family that heed trains, or of a model with pictures the text model alone, which "
+        "`heed convert` makes of it",
+        ErrorCode::kUnsupported);
 }
 
 // Adds labels and further entries to the family's own, and checks the result.

@@ -153,6 +153,20 @@ TEST(Gemma4Config, WhatIsNotServedIsNamed) {
                     "expected only head_dim and num_key_value_heads");
 }
 
+TEST(Gemma4Config, SizesNameTheirLayersWithOrWithoutZeros) {
+  for (const char* numbers : {R"("05": {"head_dim": 8}, "11": {"head_dim": 8})",
+                              R"("5": {"head_dim": 8}, "11": {"head_dim": 8})"}) {
+    const auto model = make_model(
+        R"({"model_type": "gemma4_text", "num_hidden_layers": 12, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,
+            "head_dim": 4, "per_layer_config": {)" +
+            std::string(numbers) + "}}",
+        1);
+    EXPECT_EQ(model->info().stacks.at(0).keys_of(5).head_dim, 8) << numbers;
+    EXPECT_EQ(model->info().stacks.at(0).keys_of(10).head_dim, 4) << numbers;
+  }
+}
+
 TEST(Gemma4Config, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(
       make_model(gemma4(R"("num_kv_shared_layers": 3)"), 1), ErrorCode::kCorrupt,

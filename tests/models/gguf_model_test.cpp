@@ -227,10 +227,10 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   EXPECT_EQ(why_not_loaded(store / "blobs/sha256-13"),
             (store / "blobs/sha256-13").string() + " does not exist");
   EXPECT_EQ(found("ollama:tiny:outside"), manifests / "library/tiny/outside");
-  for (const fs::path& manifest :
+  for (const fs::path& unusable :
        {manifests / "library/tiny/outside", manifests / "library/tiny/broken"})
-    EXPECT_EQ(why_not_loaded(manifest),
-              manifest.string() + " is not GGUF, nor does it name such a file");
+    EXPECT_EQ(why_not_loaded(unusable),
+              unusable.string() + " is not GGUF, nor does it name such a file");
   EXPECT_THAT(load_model(store / "blobs/sha256-12").name, testing::StartsWith("ollama:"));
 }
 

@@ -66,6 +66,8 @@ CONFIGS = {
         "hidden_size_per_layer_input": 0, "final_logit_softcapping": 4.0, "attention_bias": True}),
     "gemma4, keys are values": ("Gemma4ForCausalLM", GEMMA4 | {
         "attention_k_eq_v": True, "num_global_key_value_heads": 1, "num_kv_shared_layers": 2}),
+    "gemma4 of 12 layers": ("Gemma4ForCausalLM", {key: value for key, value in GEMMA4.items() if key != "layer_types"} | {
+        "num_hidden_layers": 12}),
     "llama": ("LlamaForCausalLM", GROUPED),
     "qwen3 with yarn": ("Qwen3ForCausalLM", GROUPED | {"head_dim": 16, "rope_parameters": YARN}),
     "olmo": ("OlmoForCausalLM", GROUPED),
