@@ -605,7 +605,7 @@ VARIANTS = {
         "layer_types": ["sliding_attention", "full_attention"],
         "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 100.0},
                             "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}}}),
-    "nomic-bert": Variant("NomicBertForMaskedLM", {"model_type": "nomic_bert"} | WIDE),
+    "nomic-bert": Variant("NomicBertForMaskedLM", {"model_type": "nomic_bert"} | WIDE, as_saved=True),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.

@@ -73,6 +73,7 @@ enum class TapKind : std::uint8_t {
   kQuery,           // [B, H, T, D] as scored (after norm and rotation), a strided view
   kKey,             // [B, G, T, D]; unrotated if the cache keeps such keys
   kValue,           // [B, G, T, Dv]
+  kGates,           // [B, H, T, Dv] what multiplies the output of gated heads
   kHeads,           // [B, H, T, Dv] output of the heads, before the output projection
   kAttention,       // [B, T, C] what the attention block adds to the residual stream
   kMiddle,          // [B, T, C] the stream between attention and MLP

@@ -73,7 +73,7 @@ ShownView view_of(const Viewed& viewed, const LiveSession& live) {
   cli::ViewOptions options = viewed.options;
   if (viewed.view) {
     const ViewAddress view = read_view(*viewed.view, "view", ViewHeads::kOptional);
-    check_view(with_some_head(view), live.session());
+    check_view(with_some_head(view, live.session()), live.session());
     if (!view.places.empty()) return {view};
     options.view = *viewed.view;  // heed chooses the head
   }

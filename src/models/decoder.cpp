@@ -187,14 +187,10 @@ class Decoder : public Model {
   }
 
   Parameter* position_table() override { return trunk_.position_table(); }
-  // Words that pass a projection are no parts of the stream. What a gated head or a recurrent layer
-  // writes is not a sum over keys.
   ModelParts parts() const override {
-    const bool has_stream = shape_.residual || trunk_.layers.empty();
-    if (trunk_.word_projection || !has_stream || shape_.is_gated())
-      return Model::parts();  // throws
+    if (!shape_.residual && !trunk_.layers.empty()) return Model::parts();  // throws: no stream
     return {.streams = {trunk_.parts()},
-            .words = head_ ? &*head_ : nullptr,
+            .words = head_ && !trunk_.head_projection ? &*head_ : nullptr,
             .words_scale = shape_.logit_scale,
             .logit_cap = shape_.logit_cap};
   }

@@ -157,8 +157,6 @@ struct DecoderShape {
 
   ModelInfo info() const;
   bool has_recurrence() const;
-  /// Whether a layer has gated heads or a gated delta rule.
-  bool is_gated() const { return gated || has_recurrence(); }
   std::int64_t width_of_words() const { return word_width == 0 ? width : word_width; }
   /// The settings of a layer, with its own sizes or those of the decoder.
   DecoderLayer of_layer(int layer) const;

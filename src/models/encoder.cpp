@@ -84,12 +84,8 @@ class Encoder : public Model {
     return all;
   }
 
-  // BERT's head has a nonlinear layer before the vocabulary, so it has no linear read-out. If the
-  // embeddings pass a projection, their parts are not parts of the stream.
-  ModelParts parts() const override {
-    if (trunk_.projection) return Model::parts();  // throws
-    return {.streams = {trunk_.parts()}};
-  }
+  // BERT's head has a nonlinear layer before the vocabulary, so it has no linear read-out.
+  ModelParts parts() const override { return {.streams = {trunk_.parts()}}; }
 
   Parameter* position_table() override { return trunk_.position_table(); }
   std::string config_json() const override { return shape_.json; }

@@ -18,14 +18,14 @@ inline bool is_given(const char* name) { return *name != '\0'; }
 struct BranchParts {
   Stack stack = Stack::kSelf;  // as in taps
   int layer = 0;
-  const Attention* attention = nullptr;  // null: an MLP, or the layer's words
-  bool is_layer_words = false;
+  TapKind kind = TapKind::kAttention;    // of what it adds: kAttention, kMlp or kLayerWords
+  const Attention* attention = nullptr;  // null: an MLP, the layer's words, or a delta rule
   std::optional<NormNumbers> before = {}, inside = {}, after = {};
 };
 
 struct StreamParts {
-  Stack stack = Stack::kSelf;  // as in its embedding's tap
-  const Embedding* words = nullptr;
+  Stack stack = Stack::kSelf;        // as in its embedding's tap
+  const Embedding* words = nullptr;  // null: the embedding is more than a sum of rows and a norm
   double word_scale = 1;
   const Embedding* positions = nullptr;  // null: none, or sinusoids
   std::int64_t first_position = 0;

@@ -24,10 +24,12 @@ bool shares_keys(const Trunk& trunk) {
 template <typename Branch>
 BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
   BranchParts parts{.stack = stack, .layer = layer};
-  if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
-  if constexpr (std::is_same_v<Branch, Mixer>)
+  if constexpr (std::is_same_v<Branch, Attention>)
+    parts.attention = &residual.branch();
+  else if constexpr (std::is_same_v<Branch, Mixer>)
     parts.attention = residual.branch().template get<Attention>();
-  parts.is_layer_words = std::is_same_v<Branch, LayerWords>;
+  else
+    parts.kind = std::is_same_v<Branch, LayerWords> ? TapKind::kLayerWords : TapKind::kMlp;
   const Norms& norms = residual.norms();
   if (norms.before) parts.before = norms.before->numbers();
   if (norms.inside) parts.inside = norms.inside->numbers();
@@ -119,7 +121,7 @@ void Trunk::collect(std::vector<Parameter*>& into) {
 
 StreamParts Trunk::parts() const {
   StreamParts parts{.stack = stack,
-                    .words = &words,
+                    .words = word_projection || projection ? nullptr : &words,
                     .word_scale = word_scale,
                     .positions = positions ? &*positions : nullptr,
                     .first_position = rows.first,

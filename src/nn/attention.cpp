@@ -260,7 +260,12 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
   const TapName name = {.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kHeads};
   if (run.tap != nullptr)
     run.tap->attended(name, args, {.out = out, .lse = lse, .lse_low = lse_low});
-  if (shape_.gated) multiply_by(heads, activate(projected.back(), Activation::kSigmoid));
+  if (shape_.gated) {
+    Tensor gates = activate(projected.back(), Activation::kSigmoid);
+    run.show({.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kGates},
+             split_heads(gates, shape_.heads));
+    multiply_by(heads, gates);
+  }
   run.show(name, out);
   if (run.saved != nullptr) {
     for (Tensor& tensor : projected) run.saved->put(std::move(tensor));

@@ -22,7 +22,7 @@ ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
                  parts.argument = "view";
                  parts.found = json_string(parts.found.empty() ? text : parts.found.text());
                });
-  check_view(with_some_head(view), session.session());
+  check_view(with_some_head(view, session.session()), session.session());
   return view;
 }
 

@@ -50,7 +50,7 @@ void expect_sums_of_all_cells(const Session& session, const LoadedModel& model, 
   int at = 0;
   for (const SessionStack& stack : session.stacks)
     for (int layer = 0; layer < stack.shape.layers; ++layer)
-      for (int head = 0; head < stack.shape.heads; ++head) {
+      for (int head = 0; stack.shape.has(layer) && head < stack.shape.heads; ++head) {
         const Place place = {stack.shape.stack, layer, head};
         const HeadRows rows(session.at(place), head);
         for (std::int64_t i = 0; i < session.at(place).queries(); ++i)
@@ -59,9 +59,19 @@ void expect_sums_of_all_cells(const Session& session, const LoadedModel& model, 
       }
 }
 
+int first_layer(const StackShape& shape) {
+  return shape.attending.empty() ? 0 : shape.attending[0];
+}
+
 class WhyOf : public testing::TestWithParam<test::FamilyVariant> {};
 
 INSTANTIATE_TEST_SUITE_P(Families, WhyOf, testing::ValuesIn(test::kFamilyVariants),
+                         [](const auto& of) { return std::string(of.param.name); });
+// Gated heads, and embeddings that pass a projection.
+INSTANTIATE_TEST_SUITE_P(OtherParts, WhyOf,
+                         testing::Values(test::FamilyVariant{"qwen3_5"},
+                                         test::FamilyVariant{"opt_projected"},
+                                         test::FamilyVariant{"albert"}),
                          [](const auto& of) { return std::string(of.param.name); });
 
 TEST_P(WhyOf, EverySumOfEveryCellIsTheScore) {
@@ -72,7 +82,8 @@ TEST_P(WhyOf, EverySumOfEveryCellIsTheScore) {
 TEST_P(WhyOf, SumsHoldUnderEdits) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);
-  const Place place{.stack = session.stacks.back().shape.stack};
+  const StackShape& shape = session.stacks.back().shape;
+  const Place place{.stack = shape.stack, .layer = first_layer(shape)};
   const Session edited = edited_session(
       session, {.ablate = {place}, .hide = {{.position = 1}}, .swap = {{{.position = 2}, 8}}},
       model);
@@ -85,7 +96,8 @@ TEST_P(WhyOf, APartByHeadAddsUpToTheWhole) {
   const SessionStack& stack = session.stacks.back();
   const Place place = {stack.shape.stack, stack.shape.layers - 1, 0};
   const Writes writes(session, model, {});
-  const std::string name = stack.shape.stack == Stack::kCross ? "cross 0" : "attn 0";
+  const std::string name = (stack.shape.stack == Stack::kCross ? "cross " : "attn ") +
+                           std::to_string(first_layer(stack.shape));
   const Origins whole = origins(session, model, writes, {place, 3, 2, Against::kRaw, {}});
   const Origins split = origins(session, model, writes, {place, 3, 2, Against::kRaw, name});
   EXPECT_GT(split.query_parts.size(), whole.query_parts.size());

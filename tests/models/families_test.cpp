@@ -130,7 +130,7 @@ TEST_P(Families, StacksTellEveryAttentionOfAPass) {
   model_->forward(inputs.batch, run);
   std::array<int, 4> told = {};
   for (const StackShape& stack : model_->info().stacks)
-    told[static_cast<std::size_t>(stack.stack)] += stack.layers * stack.heads;
+    told[static_cast<std::size_t>(stack.stack)] += stack.attention_layers() * stack.heads;
   EXPECT_EQ(counter.heads, told);
 }
 
@@ -143,8 +143,9 @@ TEST(UntrainedFamilies, RefuseAPassThatKeepsActivations) {
     heed::Run run;
     run.saved = &saved;
     EXPECT_HEED_ERROR(model->forward(inputs.batch, run), ErrorCode::kUnsupported,
-                      "gemma4: training is asked for, expected a pass without gradients: heed has "
-                      "none for it");
+                      model->info().family +
+                          ": training is asked for, expected a pass without "
+                          "gradients: heed has none for it");
   }
 }
 

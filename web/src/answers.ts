@@ -359,6 +359,7 @@ export interface Anatomy {
   softcap: number;
   lse: number[];
   turned: boolean;
+  gates: number[][];
   up: number[][];
   form: number[][];
 }

@@ -188,8 +188,8 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
 ModelKind unnamed_kind(const LookOptions& options) {
   std::string stack = options.stack;
   if (!options.view.empty())
-    if (const std::optional<Stack> shown = with_some_head(read_view(options.view)).places[0].stack)
-      stack = stack_name(*shown);
+    if (const ViewAddress view = read_view(options.view); !view.places.empty())
+      if (const auto& shown = view.places[0].stack) stack = stack_name(*shown);
   const LookInput& input = options.input;
   return kind_that_reads(input.text, input.pair.has_value(), input.target.has_value(), stack);
 }

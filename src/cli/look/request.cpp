@@ -22,7 +22,7 @@ std::int64_t rows_of(const LookOptions& options) {
 // The view's first head, rows and cell: the parts that a terminal can show.
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
-  check_view(with_some_head(view), session);
+  check_view(with_some_head(view, session), session);
   const std::optional<std::int64_t> cell = cell_key(view);
   if (cell && !options.top.empty() && options.format != "json")
     fail({.found = "--top cannot be used with j= of --view"});

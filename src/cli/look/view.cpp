@@ -102,8 +102,8 @@ ShownView view_of(const ViewOptions& options, const Session& cut,
   ViewAddress view;
   if (!options.view.empty()) {
     view = read_view(options.view);
-    check_view(with_some_head(view), cut);
-    if (!scores) return {with_some_head(std::move(view))};
+    check_view(with_some_head(view, cut), cut);
+    if (!scores) return {with_some_head(std::move(view), cut)};
     return with_chosen_head(cut, scores, std::move(view));
   }
   const StackShape& stack = cut.at(options.stack.value_or(cut.stacks.front().shape.stack)).shape;

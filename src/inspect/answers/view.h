@@ -87,8 +87,8 @@ struct ShownView {
   std::optional<ChosenHead> chosen = {};  // if heed chose the head: why, at the pinned edge
 };
 
-/// The view with the first head if it names none, for checks before heed chooses.
-ViewAddress with_some_head(ViewAddress view);
+/// The view with the first head that is kept if it names none, for checks before heed chooses.
+ViewAddress with_some_head(ViewAddress view, const Session& session);
 
 /// The requested head, or heed's choice: for the view's edge, column or row; otherwise free, at the
 /// edge that heed chooses. Calls `scores`, which needs the pass, only for a free choice.

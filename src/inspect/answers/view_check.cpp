@@ -93,8 +93,12 @@ void check_view(const ViewAddress& view, const Session& session) {
     fail("view", "pair", view.pair, "none: one text was read, not a pair");
 }
 
-ViewAddress with_some_head(ViewAddress view) {
-  if (view.places.empty()) view.places = {{}};
+ViewAddress with_some_head(ViewAddress view, const Session& session) {
+  if (!view.places.empty()) return view;
+  const StackShape& shape = session.stacks.front().shape;
+  int layer = 0;
+  while (layer + 1 < shape.layers && !(shape.has(layer) && session.keep.has(layer))) ++layer;
+  view.places = {{.layer = layer}};
   return view;
 }
 

@@ -85,8 +85,8 @@ void describe(auto& field, const Anatomy& anatomy) {
   describe_place(field, anatomy.place);
   HEED_FIELDS(field, anatomy.kv_head, anatomy.query_begin, anatomy.key_begin, anatomy.x,
               anatomy.key_x, anatomy.q, anatomy.k, anatomy.v, anatomy.visible, anatomy.bias,
-              anatomy.scale, anatomy.softcap, anatomy.lse, anatomy.turned, anatomy.up,
-              anatomy.form);
+              anatomy.scale, anatomy.softcap, anatomy.lse, anatomy.turned, anatomy.gates,
+              anatomy.up, anatomy.form);
 }
 
 void describe(auto& field, const DimensionsKey& key) {

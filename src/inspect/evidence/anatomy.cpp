@@ -54,6 +54,10 @@ void read_model(const Session& session, const LoadedModel& model,
   anatomy.x = numbers_of(attention_input(session, writes, parts, anatomy.place, queries, false));
   if (other_keys)
     anatomy.key_x = numbers_of(attention_input(session, writes, parts, anatomy.place, keys, true));
+  if (attention.shape().gated)
+    anatomy.gates = numbers_of(
+        of_head(attention, anatomy.place.head,
+                writes.rows_of(TapKind::kGates, at.stream->stack, anatomy.place.layer, queries)));
   const std::int64_t width = session.info.width;
   anatomy.up =
       numbers_of(head_write(attention, anatomy.place.head, identity(attention.shape().head_dim)));

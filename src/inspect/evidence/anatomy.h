@@ -25,6 +25,7 @@ struct Anatomy {
   double scale = 1, softcap = 0;
   std::vector<float> lse = {};  // per row, over all keys of the text
   bool turned = false;          // Q and K are rotated by position
+  Numbers gates = {};           // [query][Dv]: what multiplies the outputs; empty: no gates
   Numbers up = {};              // [Dv][C]: the head's part of the output projection
   Numbers form = {};            // [C][C]: W_q^T W_k, for models up to 128 wide
 };

@@ -7,6 +7,7 @@
 #include "base/sequences.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/rows/words.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {
@@ -58,7 +59,7 @@ void read_words(const Session& session, const ModelParts& parts, const PlaceInSt
     return;
   }
   if (parts.words == nullptr) {
-    effect.no_words = "the output head is nonlinear";
+    effect.no_words = "the output head is not one linear layer";
     return;
   }
   if (const auto& after = own.branches[at.branch].after) stream.pass_norm(*after);
@@ -91,11 +92,13 @@ Effect effect(const Session& session, const LoadedModel& model, const Writes& wr
   for (const LookKey& edge : row.at(0).attends)
     if (edge.key == key) weight = edge.weight;
   const Tensor heads = writes.rows_of(TapKind::kHeads, place.stack, place.layer, {query});
-  const std::int64_t width = branch.attention->shape().head_dim;
-  Tensor write = head_write(*branch.attention, place.head, row_of(rows.value(key), weight));
-  Tensor whole = head_write(
-      *branch.attention, place.head,
-      Tensor::copy_of(heads.view().slice(1, place.head * width, (place.head + 1) * width)));
+  const Attention& attention = *branch.attention;
+  Tensor value = row_of(rows.value(key), weight);
+  if (attention.shape().gated)
+    multiply_by(value, of_head(attention, place.head,
+                               writes.rows_of(TapKind::kGates, place.stack, place.layer, {query})));
+  Tensor write = head_write(attention, place.head, value);
+  Tensor whole = head_write(attention, place.head, of_head(attention, place.head, heads));
   pass_inside(branch, heads, write);
   pass_inside(branch, heads, whole);
   Effect effect{.length = std::sqrt(dot(write, write)),

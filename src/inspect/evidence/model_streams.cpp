@@ -14,8 +14,9 @@ namespace heed {
 namespace {
 
 const char* kind_of(const BranchParts& branch) {
-  if (branch.is_layer_words) return "words";
-  if (branch.attention == nullptr) return "MLP";
+  if (branch.kind == TapKind::kLayerWords) return "words";
+  if (branch.kind == TapKind::kMlp) return "MLP";
+  if (branch.attention == nullptr) return "delta";
   return branch.stack == Stack::kCross ? "cross" : "attn";
 }
 
@@ -88,6 +89,11 @@ const Attention& attention_of_keys(const ModelParts& parts, const Place& place) 
   return *at.stream->branches[at.branch].attention;
 }
 
+Tensor of_head(const Attention& attention, int head, const Tensor& rows) {
+  const std::int64_t width = attention.shape().head_dim;
+  return Tensor::copy_of(rows.view().slice(1, head * width, (head + 1) * width));
+}
+
 Tensor head_write(const Attention& attention, int head, const Tensor& rows) {
   const std::int64_t width = attention.shape().heads * rows.dim(1);
   Tensor wide = Tensor::zeros({rows.dim(0), width}, DType::kF32);
@@ -155,7 +161,13 @@ void StreamSum::add(std::string name, Tensor rows) {
 }
 
 // Embeddings, positions and token types; positions that are not a table are the remainder.
+// Embeddings that pass a projection are one part.
 void StreamSum::embed(const Session& session) {
+  const Tensor given = writes_.rows_of(TapKind::kEmbedding, stream_.stack, -1, rows_);
+  if (stream_.words == nullptr) {
+    shift_ = Tensor::zeros(given.shape(), DType::kF32);
+    return add("embedding", given.clone());
+  }
   const Stack shown = stream_.stack == Stack::kDecoder ? Stack::kCross : stream_.stack;
   const auto tokens = session.queries(shown);
   const std::vector<std::int32_t> all_positions = positions_of(stream_, tokens);
@@ -170,7 +182,6 @@ void StreamSum::embed(const Session& session) {
   shift_ = Tensor::zeros(total_.shape(), DType::kF32);
   if (stream_.positions != nullptr) add("positions", looked_up(*stream_.positions, positions, 1));
   if (stream_.types != nullptr) add("types", looked_up(*stream_.types, types, 1));
-  const Tensor given = writes_.rows_of(TapKind::kEmbedding, stream_.stack, -1, rows_);
   if (stream_.embedded) return pass_norm(*stream_.embedded);
   Tensor left = difference(given.clone(), total_);
   if (!is_nothing(left)) add("positions", std::move(left));
@@ -198,23 +209,18 @@ void StreamSum::pass_branches(std::size_t end, std::optional<std::size_t> split)
 }
 
 void StreamSum::add_write(const BranchParts& branch) {
-  const TapKind kind = branch.is_layer_words         ? TapKind::kLayerWords
-                       : branch.attention == nullptr ? TapKind::kMlp
-                                                     : TapKind::kAttention;
-  add(name_of(branch), writes_.rows_of(kind, branch.stack, branch.layer, rows_));
+  add(name_of(branch), writes_.rows_of(branch.kind, branch.stack, branch.layer, rows_));
 }
 
 void StreamSum::add_heads(const BranchParts& branch) {
   const Attention& attention = *branch.attention;
   const Tensor heads = writes_.rows_of(TapKind::kHeads, branch.stack, branch.layer, rows_);
-  const std::int64_t width = attention.shape().head_dim;
   std::vector<Tensor> written;
   Tensor shift = Tensor::zeros(total_.shape(), DType::kF32);
   add_to_rows(shift, attention.parts().out.bias());
   Tensor whole = shift.clone();
   for (int head = 0; head < attention.shape().heads; ++head) {
-    const Tensor own = Tensor::copy_of(heads.view().slice(1, head * width, (head + 1) * width));
-    written.push_back(head_write(attention, head, own));
+    written.push_back(head_write(attention, head, of_head(attention, head, heads)));
     whole = heed::add(std::move(whole), written.back());
   }
   if (branch.inside) {

@@ -102,6 +102,9 @@ class StreamSum {
   Tensor shift_, total_, followed_;
 };
 
+/// The columns of a head in rows [N, H D] of all heads.
+Tensor of_head(const Attention& attention, int head, const Tensor& rows);
+
 /// A head's write to the stream: its output [N, Dv] through its part of the output projection,
 /// without the shift.
 Tensor head_write(const Attention& attention, int head, const Tensor& rows);
@@ -111,7 +114,7 @@ void add_to_rows(Tensor& rows, const ConstView& shift);
 /// Whether all numbers are 0.
 bool is_nothing(const Tensor& rows);
 
-/// "attn 2", "cross 0", "MLP 1", "words 3".
+/// "attn 2", "cross 0", "MLP 1", "words 3", "delta 4".
 std::string name_of(const BranchParts& branch);
 
 /// The stream that a place adds to, and the index of its attention among the branches.

@@ -26,7 +26,10 @@ Columns columns_of(const Attention& attention, Side side, int head) {
   const AttentionShape& shape = attention.shape();
   const std::int64_t D = shape.head_dim;
   const bool is_key = side == Side::kKey;
-  if (attention.parts().projections.size() > 1) return {is_key ? 1U : 0U, head * D, D};
+  if (attention.parts().projections.size() > 1) {
+    const std::int64_t step = shape.gated && !is_key ? 2 * D : D;  // a gate follows each query
+    return {is_key ? 1U : 0U, head * step, D};
+  }
   if (shape.by_head) {
     const std::int64_t each = shape.heads / shape.kv_heads;
     const std::int64_t group = is_key ? head : head / each;

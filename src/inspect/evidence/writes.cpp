@@ -13,7 +13,7 @@ class WritesTap final : public Tap {
 
   void at(const TapName& name, View value) override {
     const ConstView seen = value;
-    if (name.kind == TapKind::kHeads) {
+    if (name.kind == TapKind::kHeads || name.kind == TapKind::kGates) {
       Tensor rows = kept(name.stack, seen.select(0, 0).permute({1, 0, 2}));
       const Shape shape = {rows.dim(0), rows.dim(1) * rows.dim(2)};
       keep(name, std::move(rows).reshaped(shape));

@@ -68,11 +68,12 @@ void row_lengths(const ConstView& x, float* into) {
   }
 }
 
+// Null for gated heads: what a key writes depends on the query's gate.
 const Attention* attention_at(const ModelParts& parts, Stack stack, int layer) {
   for (const StreamParts& stream : parts.streams)
     for (const BranchParts& branch : stream.branches)
       if (branch.attention != nullptr && branch.stack == stack && branch.layer == layer)
-        return branch.attention;
+        return branch.attention->shape().gated ? nullptr : branch.attention;
   return nullptr;
 }
 

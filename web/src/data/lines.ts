@@ -1,4 +1,5 @@
 // An answer that arrives line by line, each line an object: sent while the model generates.
+import type {ApiError as ErrorAnswer} from '../answers';
 import {answer, ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 
@@ -15,8 +16,8 @@ async function read<Line>(requests: Requests, path: string, signal: AbortSignal,
     const lines = (rest + part.value).split('\n');
     rest = lines.pop()!;
     for (const line of lines) {
-      const said = JSON.parse(line) as Line & {error?: {code: string; message: string}};
-      if (said.error) throw new ApiError(said.error.code, said.error.message);
+      const said = JSON.parse(line) as Line & {error?: ErrorAnswer};
+      if (said.error) throw ApiError.of(said.error);
       take(said);
     }
   }

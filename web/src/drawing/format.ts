@@ -1,5 +1,5 @@
 // The format of numbers: weights without the leading zero, minus signs, never -0.00.
-import type {Model, Stack} from '../answers';
+import type {Model} from '../answers';
 
 const kMinus = '\u2212';
 
@@ -70,15 +70,15 @@ export function count(value: number, noun: string): string {
   return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** How many layers have attention. */
-function layersOf({layers, attending}: Stack): number { return attending?.length ?? layers; }
-
-/** `GPT-2, 4 layers \u00d7 6 heads`, `6 + 6 layers \u00d7 8 heads`, `6 layers \u00d7 8 heads + 2 layers \u00d7 4 heads`. */
+/** `GPT-2, 4 layers \u00d7 6 heads`, `8 layers, 2 with attention, \u00d7 4 heads`, `6 + 6 layers \u00d7 8 heads`, `6 layers \u00d7 8 heads + 2 layers \u00d7 4 heads`. */
 export function shapeOf({title, stacks}: Pick<Model, 'title' | 'stacks'>): string {
   const read = stacks.filter(({stack}) => stack !== 'cross');
   const own = read.length > 0 ? read : stacks;  // arrays may be of a cross-attention alone
   const isAlike = own.every(({heads}) => heads === own[0]!.heads);
-  const parts = isAlike ? [{layers: own.map(layersOf).join(' + '), heads: own[0]!.heads}] : own.map((each) => ({...each, layers: layersOf(each)}));
-  const written = parts.map(({layers, heads}) => `${layers} layer${Number(layers) === 1 ? '' : 's'} \u00d7 ${count(heads, 'head')}`);
+  const written = (isAlike ? [own] : own.map((each) => [each])).map((alike) => {
+    const layers = alike.map((each) => each.layers).join(' + ');
+    const some = alike.some(({attending}) => attending) ? `, ${alike.map((each) => each.attending?.length ?? each.layers).join(' + ')} with attention,` : '';
+    return `${layers} layer${layers === '1' ? '' : 's'}${some} \u00d7 ${count(alike[0]!.heads, 'head')}`;
+  });
   return `${title}, ${written.join(' + ')}`;
 }

@@ -18,7 +18,7 @@ export interface Steps {
   scores: number[][];
   scaled: (number | null)[][];  // null: masked
   weights: number[][];
-  values: number[][];           // of the row: each key's weighted value
+  values: number[][];           // of the row: each key's weighted value, times the row's gate if there is one
   output: number[];
   lse: number;                  // of the row
   isWhole: boolean;             // the weights are over all keys of the text
@@ -54,7 +54,7 @@ function weightsOf(row: (number | null)[], q: number[], k: number[][], settings:
 
 /** `query` is a row of the window. */
 export function steps(anatomy: Anatomy, settings: Settings, query: number, keys: number): Steps {
-  const {q, k, v, visible, bias, softcap} = anatomy;
+  const {q, k, v, visible, bias, softcap, gates} = anatomy;
   const own = isModelsOwn(settings);
   const factor = (settings.scaled ? anatomy.scale : 1) * settings.factor;
   const scores = q.map((row) => k.map((key) => similarity(settings.similarity, row, key)));
@@ -65,7 +65,7 @@ export function steps(anatomy: Anatomy, settings: Settings, query: number, keys:
   }));
   const rows = scaled.map((row, i) => weightsOf(row, q[i]!, k, settings, own ? anatomy.lse[i] ?? null : null));
   const weights = rows.map((row) => row.weights);
-  const values = v.map((row, j) => row.map((value) => value * weights[query]![j]!));
+  const values = v.map((row, j) => row.map((value, d) => value * weights[query]![j]! * (gates[query]?.[d] ?? 1)));
   const output = (v[0] ?? []).map((_, d) => values.reduce((sum, row) => sum + row[d]!, 0));
   const isWhole = anatomy.key_begin === 0 && k.length === keys;
   return {scores, scaled, weights, values, output, lse: rows[query]!.lse, isWhole: own || isWhole};

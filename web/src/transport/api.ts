@@ -21,7 +21,7 @@ import type {Ask, Recent} from './recent';
 import type {Requests} from './requests';
 import {RowBlocks} from './row_blocks';
 import {type About, asLine, type HeadScores, type LayerScores, type TilePlace} from './shapes';
-import {answer, ApiError, drop, json, kApi, open} from './ask';
+import {answer, ApiError, bodyOf, drop, json, kApi, open} from './ask';
 import type {Input} from './transport';
 
 export type {About, AttentionInfo, Chosen, Input, Marginals, HeadScores, LayerScores, ModelInfo, Next, ScoreName, SessionInfo, TilePlace, Token};
@@ -116,7 +116,7 @@ export class SessionApi {
   }
 
   private async json<Answer>(name: string, signal: AbortSignal): Promise<Answer> {
-    return await (await this.get(name, signal)).json() as Answer;
+    return bodyOf(await this.get(name, signal));  // an error that comes late is for the part of the page that asked
   }
 
   private question<Value>(kept: Recent<Value>, name: string, read: Ask<Value>): Question<Value> {

@@ -9,6 +9,8 @@ export const kApi = '/api/v1';
 /** The server's error; `unreachable` if there is no server. */
 export class ApiError extends Error {
   constructor(readonly code: string, message: string, readonly found = '', readonly argument = '') { super(message); }
+
+  static of({code, message, found, argument}: ErrorAnswer): ApiError { return new ApiError(code, message, found, argument); }
 }
 
 export async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
@@ -21,11 +23,18 @@ export async function answer(requests: Requests, path: string, init?: RequestIni
   }
   if (response.ok) return response;
   const body = await response.json().catch(() => null) as {error?: ErrorAnswer} | null;
-  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
+  throw body?.error ? ApiError.of(body.error) : new ApiError('failed', response.statusText);
+}
+
+/** The answer's body. A slow answer sends its status first; if it then fails, the body is an error, its only field. */
+export async function bodyOf<Answer>(response: Response): Promise<Answer> {
+  const body = await response.json() as Answer & {error?: ErrorAnswer};
+  if (body.error && Object.keys(body).length === 1) throw ApiError.of(body.error);
+  return body;
 }
 
 export async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
-  return await (await answer(requests, path, init)).json() as Answer;
+  return bodyOf(await answer(requests, path, init));
 }
 
 /** Which end of a text that is too long is kept. */

@@ -151,7 +151,7 @@ class AnatomyView implements Drawn {
       ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, room, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
       ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, room, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
       ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, room, short)],
-      ['Weighted values', this.isUp ? 'their sum, up through W_O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
+      ['Weighted values', this.isUp ? 'their sum, up through W_O to the stream' : `p \u00d7 V${anatomy.gates.length > 0 ? ' \u00d7 the row\u2019s gate' : ''}, row by row; their sum is the output`, ...this.weighted(anatomy, made, row, key)],
     ];
     this.body.style.setProperty('--row', `${Math.min(kRow, Math.floor(kTall / Math.max(anatomy.q.length, anatomy.k.length)))}px`);
     this.body.replaceChildren(...blocks.map(([name, about, ...parts], index) =>

@@ -23,7 +23,7 @@ async function open(address) {
 
 test('labels, keys and addresses have the numbers of the model', async () => {
   const page = await open('#look/L0.H3/i=60');
-  await soon.match(() => page.locator('.model').textContent(), /2 layers/);
+  await soon.match(() => page.locator('.model').textContent(), /3 layers, 2 with attention/);
   await page.keyboard.press(']');
   await soon.match(() => hash(page), /^#look\/L2\.H3\/i=60/);
   await page.keyboard.press(']');

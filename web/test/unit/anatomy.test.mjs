@@ -8,7 +8,7 @@ const {pooled} = await load('panels/anatomy_parts');
 
 const anatomy = {
   query_begin: 0, key_begin: 0, q: [[1, 2], [0, -1]], k: [[1, 0], [2, 1]], v: [[1, 0, 0], [0, 2, 0]],
-  visible: [[1, 0], [1, 1]], bias: [], scale: 0.5, softcap: 0, lse: [0.5, Math.log(1 + Math.exp(-0.5))],
+  visible: [[1, 0], [1, 1]], bias: [], scale: 0.5, softcap: 0, lse: [0.5, Math.log(1 + Math.exp(-0.5))], gates: [],
 };
 const near = (got, expected) => assert.ok(Math.abs(got - expected) < 1e-9, `${got} is not ${expected}`);
 
@@ -19,6 +19,12 @@ test('the model\u2019s own settings give the model\u2019s weights, from the row\
   near(made.weights[0][0], 1);
   near(made.weights[1][0] + made.weights[1][1], 1);
   near(made.output[1], 2 * made.weights[1][1]);
+});
+
+test('a gated head\u2019s values are multiplied by the row\u2019s gate', () => {
+  const made = steps({...anatomy, gates: [[1, 1, 1], [0.5, 0.25, 1]]}, kModelsOwn, 1, 2);
+  near(made.output[0], 0.5 * made.weights[1][0]);
+  near(made.output[1], 0.25 * 2 * made.weights[1][1]);
 });
 
 test('a factor of 100 saturates, one of 0.01 makes weights alike', () => {

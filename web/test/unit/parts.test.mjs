@@ -24,6 +24,14 @@ for (const [value, text] of [[0.172, '.172'], [1, '1.00'], [0, '0'], [0.0004, '<
   test(`the weight ${value} is written ${text}`, () => assert.equal(format.weight(value), text));
 }
 
+test('an answer that is an error is none, even after status 200', async () => {
+  const {bodyOf} = await load('transport/ask');
+  const said = (body) => bodyOf(new Response(JSON.stringify(body)));
+  assert.deepEqual(await said({weight: 1, error: null}), {weight: 1, error: null});
+  await assert.rejects(said({error: {code: 'bad_request', message: 'its parts are not reported'}}),
+    ({code, message}) => code === 'bad_request' && message === 'its parts are not reported');
+});
+
 test('what is written from right to left keeps its place among numbers', async () => {
   const {isolated} = await load('text/tokens');
   assert.equal(isolated('\u0645'), '\u2068\u0645\u2069');

@@ -135,6 +135,7 @@ test('a model\u2019s shape is that of its encoder and of its decoder', () => {
   assert.equal(of(stack('encoder', 6, 8), stack('decoder', 3, 8), stack('cross', 3, 8)), 'T, 6 + 3 layers \u00d7 8 heads');
   assert.equal(of(stack('encoder', 6, 8), stack('decoder', 2, 4), stack('cross', 2, 4)),
     'T, 6 layers \u00d7 8 heads + 2 layers \u00d7 4 heads');
+  assert.equal(of({...stack('self', 8, 4), attending: [3, 7]}), 'T, 8 layers, 2 with attention, \u00d7 4 heads');
 });
 
 const kNames = ['[CLS]', 'a', '[SEP]', 'b', 'c', '[SEP]'];
