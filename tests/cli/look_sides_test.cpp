@@ -244,6 +244,12 @@ TEST(LookCross, AnErrorNamesTheTargetThatIsToBeShortened) {
       "cuts the first text alone\n");
 }
 
+TEST(LookSides, AnEncodersHeadIsSavedWhereTheSourceIsLongerThanTheTarget) {
+  EXPECT_THAT(output_of_look({"the cat sat on the mat", "--target", "a", "--model",
+                              test::tiny_translator(), "--stack", "encoder", "--format", "html"}),
+              HasSubstr("<html"));
+}
+
 TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
   const json found = json::parse(cross_as("json"));
   const json all = json::parse(output_of_look(

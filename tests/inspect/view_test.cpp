@@ -65,6 +65,15 @@ json parsed_json(const ViewAddress& view) {
   return as;
 }
 
+TEST(View, WithoutAHeadIsTheFirstLayerThatHasAndKeepsAttention) {
+  Session session;
+  session.stacks.push_back({.shape = {.layers = 8, .heads = 4, .attending = {3, 7}}, .layers = {}});
+  EXPECT_EQ(with_some_head(parse_view("look", ViewHeads::kOptional), session).places[0].layer, 3);
+  session.keep.layers = {{4, 5, 6, 7}};
+  EXPECT_EQ(with_some_head(parse_view("look", ViewHeads::kOptional), session).places[0].layer, 7);
+  EXPECT_EQ(with_some_head(parse_view("look/L5.H1"), session).places[0].layer, 5);
+}
+
 TEST(View, ReadsAndWritesTheSharedVectors) {
   for (const json& vector : test::vectors("addresses")) {
     if (!vector.contains("parsed")) continue;

@@ -150,9 +150,9 @@ class FlowText {
                   "probability",
                   said())
             : "change of the token's last state";
-    std::string text =
-        heading(terminal_, "How far to trust it",
-                fmt::format("each token hidden from the others, run again: {}", what));
+    std::string text = heading(terminal_, "How far to trust it",
+                               fmt::format("each token hidden from the others{}, run again: {}",
+                                           is_hybrid() ? " in layers with attention" : "", what));
     std::vector<HiddenToken> hidden = test_.hidden;
     std::ranges::stable_sort(hidden, std::greater(),
                              [](const HiddenToken& h) { return std::abs(h.effect); });

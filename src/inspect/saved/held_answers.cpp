@@ -202,11 +202,12 @@ Answers look_answers(const LiveSession& live, const ViewAddress& view) {
   const std::string name(stack_name(place.stack));
   const std::int64_t last = view.range ? view.range->second : size.queries - 1;
   const std::int64_t position = std::min(view.query.value_or(last), size.queries - 1);
-  hold_if_said(held, name + "/lens", [&] {
-    const LensRequest lens{
-        .begin = position, .end = position + 1, .every_block = true, .at = position};
-    return answer_lens(live, place.stack, lens, kNever);
-  });
+  if (place.stack != Stack::kEncoder)  // whose tokens are no words of the model
+    hold_if_said(held, name + "/lens", [&] {
+      const LensRequest lens{
+          .begin = position, .end = position + 1, .every_block = true, .at = position};
+      return answer_lens(live, place.stack, lens, kNever);
+    });
   if (place.stack == Stack::kCross && view.query && size.keys <= kHidden)
     hold_if_said(held, fmt::format("{}/effects?position={}", name, position), [&] {
       return answer_flow_test(live, {.stack = place.stack, .position = position}, kNever);

@@ -76,6 +76,6 @@ export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare:
     ...test.not_hidden > 0 ? [row([`${test.not_hidden.toLocaleString('en')} more`], ['', 'not tried', ...word ? [''] : []], 'quiet')] : [],
     row([`${nodeName(page, own)} itself`], [weight(ownShare), 'not hidden', ...word ? [''] : []], 'quiet')];
   const heads = ['', 'share', word ? `change in log-prob. of ${said}` : 'change of its state', ...word ? [said] : []];
-  return [html('div', {class: 'heading'}, html('h2', {}, 'Test it'), html('span', {class: 'quiet'}, `${test.not_hidden > 0 ? `${hidden.length.toLocaleString('en')} of ${count(hidden.length + test.not_hidden, 'token')}` : 'each token'} hidden from all ${page.side.attention.causal ? 'later ones' : 'others'}, run again`)),
+  return [html('div', {class: 'heading'}, html('h2', {}, 'Test it'), html('span', {class: 'quiet'}, `${test.not_hidden > 0 ? `${hidden.length.toLocaleString('en')} of ${count(hidden.length + test.not_hidden, 'token')}` : 'each token'} hidden from all ${page.side.attention.causal ? 'later ones' : 'others'}${page.side.attention.attending ? ' in layers with attention' : ''}, run again`)),
     html('table', {class: 'flow-test'}, html('thead', {}, html('tr', {class: 'quiet'}, ...heads.map((name) => html('th', {scope: 'col'}, name)))), html('tbody', {}, ...body))];
 }

@@ -43,8 +43,9 @@ function pathRows(page: FlowPage, {paths, others}: Flow): HTMLElement[] {
 /** The meaning of the shares, in words. */
 function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): string {
   const heads = `the mean of ${side.heads} heads`;
-  const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
-  if (store.now.by === 'rollout') return `Rollout, an approximation: ${cross} ${heads}; values, MLPs and signs are left out`;
+  const layer = side.attention.attending ? 'layer with attention' : 'layer';
+  const cross = side.isSquare ? `half of what each ${layer} passes on stays, half moves by` : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
+  if (store.now.by === 'rollout') return `Rollout, an approximation: ${cross} ${heads}; values, MLPs${side.attention.attending ? ', the other layers' : ''} and signs are left out`;
   const of = test?.word ? `the log-probability of \u201c${saidWord(test.word.text, side.queries)}\u201d` : 'the token\u2019s last state';
   return `By effect, an approximation: what moves is spread by how much ${of} changes when the edge is removed from all heads of its layer${flow?.tried ? ` (the ${flow.tried} largest of the rollout)` : ''}; what no edge was tried for stays`;
 }
