@@ -194,8 +194,8 @@ class Session:
 
     @property
     def weights(self) -> Weights:
-        """The weights of the first stack, [layers, heads, Tq, Tk] float32; 0 where masked. Nothing
-        is stored: an index such as ``s.weights[2, 4, -1]`` computes the weights that it selects, by
+        """The weights of the first stack, [layers, heads, Tq, Tk] float32; 0 where masked, and in
+        layers without attention. Nothing is stored: an index such as ``s.weights[2, 4, -1]`` computes the weights that it selects, by
         NumPy's rules. ``stack(name).weights`` are those of another stack."""
         return self.stack().weights
 

@@ -155,16 +155,16 @@ void compare(std::span<const float> exact, std::span<const float> rounded, Round
   error.other_next += next - rounded.begin() != most - exact.begin();
   double sum = 0, rounded_sum = 0, divergence = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    sum += std::exp(exact[i] - *most);
-    rounded_sum += std::exp(rounded[i] - *most);
+    sum += std::exp(double{exact[i]} - *most);
+    rounded_sum += std::exp(double{rounded[i]} - *most);
   }
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const double difference = double{exact[i]} - rounded[i];
     error.largest = std::max(error.largest, std::abs(difference));
     error.mean += std::abs(difference) / static_cast<double>(exact.size());
-    divergence += std::exp(exact[i] - *most) / sum * difference;
+    divergence += std::exp(double{exact[i]} - *most) / sum * difference;
   }
-  error.divergence += divergence + std::log(rounded_sum / sum);
+  error.divergence += std::max(0.0, divergence + std::log(rounded_sum / sum));
 }
 
 // On the same 64 tokens, drawn at random: random weights have no text that suits them.

@@ -7,8 +7,10 @@
 #include "generate/rules.h"
 #include "heed/error.h"
 #include "heed/generate.h"
+#include "io/gguf.h"
 #include "models/adapter.h"
 #include "models/config.h"
+#include "models/family.h"
 
 namespace heed {
 namespace {
@@ -160,11 +162,15 @@ void follow_sampling(const GenerationConfig& config, Sampling& sampling) {
   sampling.min_p = config.min_p.value_or(sampling.min_p);
 }
 
-}  // namespace
+// Like transformers, a translation is greedy unless its files say otherwise.
+bool is_translator(const std::filesystem::path& model) {
+  if (!is_gguf(base_model(model)) && !std::filesystem::exists(model_file(model, "config.json")))
+    return false;  // load_model reports it
+  return family_of(model_config(model)).kind == FamilyKind::kTranslator;
+}
 
-GenerationConfig read_generation_config(const std::filesystem::path& folder) {
+GenerationConfig read_file_in(const std::filesystem::path& folder) {
   GenerationConfig read;
-  if (folder.empty()) return read;
   std::filesystem::path file = model_file(folder, "generation_config.json");
   if (!std::filesystem::exists(file))
     file = model_file(folder, "config.json");       // before generation_config.json existed
@@ -184,6 +190,15 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   read.stop = stop_strings(config);
   read.rules = rules_of(config);
   read.not_followed = not_followed(config, read);
+  return read;
+}
+
+}  // namespace
+
+GenerationConfig read_generation_config(const std::filesystem::path& folder) {
+  if (folder.empty()) return {};
+  GenerationConfig read = read_file_in(folder);
+  if (!read.samples && is_translator(folder)) read.samples = false;
   return read;
 }
 

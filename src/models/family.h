@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -48,6 +49,10 @@ std::string what_is_unserved(std::string_view type);
 
 /// The config's family; the error names its model_type and the known ones.
 const Family& family_of(const Config& config);
+
+/// The configuration of a folder, of a GGUF file, or of an adapter's base, without the folder's
+/// generation_config.json.
+Config model_config(const std::filesystem::path& model);
 
 /// Token ids as in `config.json`: null for none, a number for one, else a list.
 Json json_of_ids(const std::vector<std::int64_t>& ids);

@@ -67,11 +67,16 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
 
 }  // namespace
 
+Config model_config(const fs::path& model) {
+  const fs::path base = base_model(model), file = base / "config.json";
+  if (is_gguf(base)) return Config::parse(GgufModel::open(base)->config_json(), base.string());
+  return Config::parse(read_file(file), file.string());
+}
+
 namespace {
 
 Config read_config(const fs::path& folder) {
-  const fs::path file = folder / "config.json";
-  Config config = Config::parse(read_file(file), file.string());
+  Config config = model_config(folder);
   const fs::path generation = folder / "generation_config.json";
   if (fs::exists(generation))
     config.prefer_ids_of(Config::parse(read_file(generation), generation.string()));

@@ -24,7 +24,9 @@ std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folde
   std::vector<std::filesystem::path> files;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    if (is_gguf_name(entry.path())) files.push_back(entry.path());
+    if (is_gguf_name(entry.path()) &&
+        !entry.path().filename().string().starts_with("mmproj"))  // an encoder of pictures
+      files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -243,7 +245,7 @@ std::string way_to_fetch(std::string_view name) {
                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
                            std::string_view::npos &&
                        std::ranges::count(name, '/') < 2 && !name.starts_with('/') &&
-                       !name.starts_with('.') && !name.starts_with('-');
+                       !name.starts_with('.') && !name.starts_with('-') && !name.ends_with(".gguf");
   return fmt::format("a model of the hub: hf download {}", is_name ? name : "OWNER/NAME");
 }
 
@@ -257,6 +259,16 @@ std::string way_to_have(std::string_view name, const std::vector<FoundModel>& mo
     if (model.built_in) built_in.push_back(model.name);
   return fmt::format("built in here: {}; {} is in the folder models of heed's source",
                      built_in.empty() ? "none" : joined(built_in, ", "), name);
+}
+
+std::string named_models(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 12;
+  if (names.empty()) return "one of the known names (there is none)";
+  if (names.size() <= kShown) return fmt::format("one of {}", joined(names, ", "));
+  const std::size_t others = names.size() - kShown;
+  names.resize(kShown);
+  return fmt::format("one of {} and {} (`heed models` lists all)", joined(names, ", "),
+                     number_of(others, "other"));
 }
 
 [[noreturn]] void fail_to_find(std::string_view name) {
@@ -277,8 +289,10 @@ std::string way_to_have(std::string_view name, const std::vector<FoundModel>& mo
       least = distance;
     }
   const bool is_file = fs::exists(name, ignored);
-  const std::string expected =
-      known.empty() ? "the known names (there is none)" : joined(known, ", ");
+  std::vector<std::string> files;  // of a folder with this name
+  std::ranges::copy_if(known, std::back_inserter(files), [&](const std::string& other) {
+    return other.starts_with(fmt::format("{}/", name));
+  });
   if (name.empty())
     fail({.code = ErrorCode::kNotFound,
           .op = "model",
@@ -288,16 +302,20 @@ std::string way_to_have(std::string_view name, const std::vector<FoundModel>& mo
           .hint = "name a model's folder, or a folder of models in $HEED_MODELS"});
   fail({.code = ErrorCode::kNotFound,
         .argument = "model",
-        .found = fmt::format(
-            "'{}', {}", name,
-            is_file ? "which is a file, but not in GGUF" : "neither a folder nor a known name"),
-        .expected = fmt::format("a model's folder, a GGUF file, or one of {}", expected),
-        .hint = is_file ? ""
-                        : nearest +
-                              (searched.empty()
-                                   ? ""
-                                   : fmt::format("looked in {}; ", joined(searched, ", "))) +
-                              way_to_have(name, models)});
+        .found = fmt::format("'{}', {}", name,
+                             is_file          ? "which is a file, but not in GGUF"
+                             : !files.empty() ? "which has several models"
+                                              : "neither a folder nor a known name"),
+        .expected = files.empty() ? fmt::format("a model's folder, a GGUF file, or {}",
+                                                named_models(std::move(known)))
+                                  : fmt::format("one of {}", joined(files, ", ")),
+        .hint =
+            is_file || !files.empty()
+                ? ""
+                : nearest +
+                      (searched.empty() ? ""
+                                        : fmt::format("looked in {}; ", joined(searched, ", "))) +
+                      way_to_have(name, models)});
 }
 
 }  // namespace

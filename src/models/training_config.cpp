@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/file.h"
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
@@ -112,11 +111,10 @@ std::string training_config(const TrainingShape& shape, std::string_view further
   return completed(family.training_config(asked), family, asked, more);
 }
 
-std::string continued_config(const std::filesystem::path& folder, const TrainingShape& shape,
+std::string continued_config(const std::filesystem::path& model, const TrainingShape& shape,
                              std::string_view further) {
-  const std::filesystem::path file = folder / "config.json";
-  const JsonText own = JsonText::parse(read_file(file), {.file = file.string()});
-  const Config named = Config::parse(own.text(), file.string());
+  const Config named = model_config(model);
+  const JsonText own = JsonText::parse(named.with(Json::object()), {.file = model.string()});
   const Family& family = family_of(named);
   check_kind(named, family, wanted_for(shape.trained_for));
   TrainingShape asked = shape;

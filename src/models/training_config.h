@@ -40,10 +40,10 @@ struct TrainingShape {
 /// family's own; its `model_type` chooses the family (default: gpt2, bert or marian).
 std::string training_config(const TrainingShape& shape, std::string_view further);
 
-/// The `config.json` for continued training of a folder's model: its own, with the dropout and
-/// labels of the shape, and `further`. The shape's vocabulary and positions must fit; its layers,
+/// The `config.json` for continued training of a model: its own, with the dropout and labels of the
+/// shape, and `further`. The shape's vocabulary and positions must fit; its layers,
 /// heads and width are ignored.
-std::string continued_config(const std::filesystem::path& folder, const TrainingShape& shape,
+std::string continued_config(const std::filesystem::path& model, const TrainingShape& shape,
                              std::string_view further);
 
 }  // namespace heed

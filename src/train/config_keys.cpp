@@ -41,7 +41,7 @@ constexpr std::array kKeys = {
     TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
     TrainKey{"attention_dropout", &C::attention_dropout,
              "probability that an attention weight is dropped in training"},
-    TrainKey{"start_from", &C::start_from, "start from the weights of this model (folder or name)"},
+    TrainKey{"start_from", &C::start_from, "start from the weights of this model (path or name)"},
     TrainKey{"initial_positions", &C::initial_positions,
              "random, sinusoidal or zero: the first position table"},
     TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},

@@ -9,12 +9,12 @@
 #include <numbers>
 #include <string_view>
 
-#include "base/file.h"
 #include "base/machine.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/model.h"
 #include "models/classifier.h"
+#include "models/family.h"
 
 namespace heed {
 namespace {
@@ -47,12 +47,11 @@ void start_sinusoidal(Parameter& table) {
 
 namespace {
 
-// Loads a folder's model, with its head if it has the run's labels. A head for other labels, even
+// Loads a model, with its head if it has the run's labels. A head for other labels, even
 // as many, has learned something else.
 std::unique_ptr<Model> given_model(const std::filesystem::path& folder, const Classifier* run) {
   if (run != nullptr) {
-    const auto file = folder / "config.json";
-    const auto given = classifier_config(Config::parse(read_file(file), file.string()));
+    const auto given = classifier_config(model_config(folder));
     if (given && given->labels == run->classifier().labels &&
         given->by_text == run->classifier().by_text)
       return load_classifier(folder).model;

@@ -245,6 +245,7 @@ TEST_F(Home, StoresOfOtherRunnersAreLookedThrough) {
        {studio / "one/m.gguf", studio / "many/q4.gguf", studio / "many/q8.gguf", hub / "q4.gguf",
         hub / "q8.gguf", scratch_ / ".cache/llama.cpp/small.gguf"})
     write_file(path, file);
+  write_file(studio / "one/mmproj-m-f16.gguf", file);
   write_file(studio / "many/later-00002-of-00002.gguf", file);
   write_file(studio / "many/no.gguf", "something else");
   EXPECT_EQ(found("publisher/one"), studio / "one/m.gguf");
@@ -253,6 +254,9 @@ TEST_F(Home, StoresOfOtherRunnersAreLookedThrough) {
   EXPECT_EQ(found("publisher/many/no.gguf"), "not listed");
   EXPECT_EQ(found("owner/many/q4.gguf"), hub / "q4.gguf");
   EXPECT_EQ(found("small.gguf"), scratch_ / ".cache/llama.cpp/small.gguf");
+  EXPECT_HEED_ERROR(find_model("publisher/many"), ErrorCode::kNotFound,
+                    "model is 'publisher/many', which has several models, expected one of "
+                    "publisher/many/q4.gguf, publisher/many/q8.gguf");
 }
 
 TEST(GgufModel, FrequenciesOfLlama3AreReadFromTheirTensor) {

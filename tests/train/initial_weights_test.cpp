@@ -6,7 +6,10 @@
 #include <filesystem>
 
 #include "heed/model.h"
+#include "models/gguf_save.h"
+#include "support/compare.h"
 #include "support/expect_error.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {
@@ -67,6 +70,30 @@ TEST(StartFrom, TakesEveryWeightOfAFolder) {
   for (std::size_t i = 0; i < wanted.size(); ++i)
     for (std::int64_t e = 0; e < wanted[i]->value.element_count(); ++e)
       ASSERT_EQ(found[i]->value.data<float>()[e], wanted[i]->value.data<float>()[e]);
+}
+
+void expect_start_from(const std::filesystem::path& given) {
+  const LoadedModel loaded = load_model(given);
+  TrainConfig config;
+  config.start_from = given.string();
+  config.block = 8;
+  const auto model =
+      new_model(config, {.vocabulary = loaded.model->info().vocabulary, .positions = config.block});
+  const auto wanted = loaded.model->parameters();
+  const auto found = model->parameters();
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_TRUE(test::same_bits(found[i]->value, wanted[i]->value)) << wanted[i]->name;
+}
+
+TEST(StartFrom, TakesTheWeightsOfAGgufFile) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "start_from.gguf";
+  save_gguf(file, load_model(find_model("tales")), "Q8_0");
+  expect_start_from(file);
+}
+
+TEST(StartFrom, TakesTheWeightsThatAnAdapterChanged) {
+  expect_start_from(std::filesystem::path(HEED_SOURCE_DIR) / "tests/models/golden/lora/llama");
 }
 
 // The default of 64 tokens is more than the folder's 4 positions.
