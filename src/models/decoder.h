@@ -21,7 +21,7 @@
 #include "models/training_config.h"
 #include "nn/delta_rule.h"
 #include "nn/norm.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 #include "ops/elementwise.h"
 
 namespace heed {

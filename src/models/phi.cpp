@@ -1,6 +1,5 @@
 // Phi 1 and 2 (Gunasekar et al. 2023): attention and MLP in parallel after one norm. Phi 3 (Abdin
 // et al. 2024): Llama with fused projections.
-#include <fmt/format.h>
 
 #include "models/decoder.h"
 

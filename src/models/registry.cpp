@@ -65,10 +65,6 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
   write_safetensors(path, tensors);
 }
 
-}  // namespace
-
-namespace {
-
 Config read_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
   Config config = Config::parse(read_file(file), file.string());
@@ -120,10 +116,6 @@ void require_model_folder(const fs::path& folder) {
           .expected = fmt::format("the path of one of them, as {}", files.front().string())});
   refuse(ErrorCode::kNotFound, "has no config.json", "a model folder in Hugging Face's layout");
 }
-
-}  // namespace
-
-namespace {
 
 void load_tokenizers(const ModelSource& source, LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();

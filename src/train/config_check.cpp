@@ -8,8 +8,8 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/train.h"
+#include "train/adamw.h"
 #include "train/generated/generator.h"
-#include "train/parameter_groups.h"
 
 namespace heed {
 namespace {

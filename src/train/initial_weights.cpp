@@ -13,7 +13,6 @@
 #include "base/machine.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/model.h"
 #include "models/classifier.h"
 
 namespace heed {
