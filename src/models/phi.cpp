@@ -59,7 +59,6 @@ DecoderShape read_phi3(const Config& config) {
               .bos = 1,
               .eos = {32000}},
              shape);
-  shape.norm.centred = false;
   shape.up_holds_gate = true;
   shape.embedding_dropout = config.rate("embd_pdrop", 0);
   shape.dropout = config.rate("resid_pdrop", 0);
