@@ -14,7 +14,8 @@
 #include "train/adamw.h"
 #include "train/initial_weights.h"
 #include "train/passes.h"
-#include "train/tasks.h"
+#include "train/task.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

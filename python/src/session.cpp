@@ -14,7 +14,7 @@
 #include "errors.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/session/texts.h"
+#include "inspect/session/session_input.h"
 #include "inspect/session/visible_keys.h"
 #include "seen.h"
 

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <mutex>
 #include <vector>
 
 namespace heed {

@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "base/wording.h"

@@ -3,18 +3,12 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "base/float_mode.h"
 #include "base/parallel.h"
 
 namespace heed {

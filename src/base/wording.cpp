@@ -1,6 +1,5 @@
 #include "base/wording.h"
 
-#include <algorithm>
 #include <numeric>
 #include <vector>
 

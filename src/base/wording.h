@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "heed/error.h"
 
@@ -75,6 +78,18 @@ auto reworded(const Work& work, const Reword& reword) {
     reword(parts);
     throw Error(std::move(parts));
   }
+}
+
+/// The text with each byte in `with` replaced: replaced("a<b", {{'<', "&lt;"}}) is "a&lt;b".
+inline std::string replaced(std::string_view text,
+                            std::initializer_list<std::pair<char, std::string_view>> with) {
+  std::string all;
+  for (const char byte : text) {
+    const auto* const found =
+        std::ranges::find(with, byte, &std::pair<char, std::string_view>::first);
+    all += found == with.end() ? std::string_view(&byte, 1) : found->second;
+  }
+  return all;
 }
 
 }  // namespace heed

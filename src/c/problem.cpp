@@ -1,7 +1,5 @@
 #include "c/problem.h"
 
-#include <string>
-
 #include "c/given.h"
 #include "heed/error.h"
 

@@ -18,7 +18,7 @@
 #include "heed/model.h"
 #include "heed/tokenizer.h"
 #include "inspect/golden/golden_check.h"
-#include "models/byte_activations.h"
+#include "models/stored_weights.h"
 #include "onnx/node_tests.h"
 #include "tensor/text.h"
 

@@ -19,7 +19,7 @@
 #include "heed/error.h"
 #include "heed/model.h"
 #include "inspect/answers/fields.h"
-#include "tensor/rows.h"
+#include "tensor/views.h"
 #include "text/utf8.h"
 
 namespace heed::cli {

@@ -19,7 +19,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/model.h"
-#include "models/byte_activations.h"
+#include "models/stored_weights.h"
 #include "tensor/text.h"
 
 namespace heed::cli {

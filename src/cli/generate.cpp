@@ -17,7 +17,7 @@
 #include "heed/error.h"
 #include "heed/model.h"
 #include "inspect/answers/fields.h"
-#include "models/byte_activations.h"
+#include "models/stored_weights.h"
 
 namespace heed::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/wording.h"
 #include "cli/command.h"

@@ -11,7 +11,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/look/heads_table.h"
+#include "cli/look/ranking.h"
 #include "cli/options/option.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"

@@ -9,10 +9,7 @@
 #include <exception>
 #include <new>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/wording.h"
 #include "cli/command.h"

@@ -1,7 +1,5 @@
 #include "cli/together.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "cli/options/arguments.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

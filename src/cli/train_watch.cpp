@@ -1,8 +1,5 @@
 #include "cli/train_watch.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "heed/model.h"
 #include "heed/tokenizer.h"

@@ -8,9 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file.h"
 #include "heed/error.h"
-#include "heed/tensor.h"
 
 namespace heed {
 namespace {

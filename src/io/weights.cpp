@@ -1,7 +1,6 @@
 // The weights of a model folder, in one file or several shards.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>

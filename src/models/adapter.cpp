@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/formats/json.h"
 #include "base/wording.h"

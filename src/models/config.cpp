@@ -9,7 +9,6 @@
 #include "base/wording.h"
 
 namespace heed {
-
 namespace {
 
 constexpr const char* kHeadsKey = "num_attention_heads";

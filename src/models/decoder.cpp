@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "heed/generate.h"
 #include "models/trunk.h"

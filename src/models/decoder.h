@@ -21,7 +21,7 @@
 #include "models/training_config.h"
 #include "nn/delta_rule.h"
 #include "nn/norm.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 #include "ops/elementwise.h"
 
 namespace heed {
@@ -180,7 +180,7 @@ struct UsualKeys {
   const char* positions_key = "max_position_embeddings";
   const char* activation_key = "hidden_act";  // null: the family has no such key
   const char* activation = "silu";
-  const char* epsilon_key = "rms_norm_eps";
+  const char* epsilon_key = "rms_norm_eps";  // this one: norms subtract no mean
   double epsilon = 1e-6;
   bool heads_alike = false;  // the family has no `num_key_value_heads` and `head_dim`
   bool tied = false;

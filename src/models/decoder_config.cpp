@@ -81,7 +81,10 @@ void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shap
   shape.norm.epsilon = usual.epsilon_key == nullptr
                            ? usual.epsilon
                            : config.not_negative(usual.epsilon_key, usual.epsilon);
+  const std::string_view key = usual.epsilon_key == nullptr ? "" : usual.epsilon_key;
+  shape.norm.centred = key != "rms_norm_eps";
   shape.head_norm.epsilon = shape.norm.epsilon;
+  shape.head_norm.centred = shape.norm.centred;
   shape.activation = usual.activation_key == nullptr
                          ? config.activation_of("", usual.activation)
                          : config.activation(usual.activation_key, usual.activation);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/trunk.h"
-#include "nn/bias.h"
+#include "nn/linear.h"
 
 namespace heed {
 

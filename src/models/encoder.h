@@ -15,7 +15,7 @@
 #include "models/text_pass.h"
 #include "nn/norm.h"
 #include "nn/position_bias.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 #include "ops/elementwise.h"
 
 namespace heed {

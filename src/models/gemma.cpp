@@ -28,10 +28,8 @@ void refuse_both_ways(const Config& config) {
 // The settings common to all three.
 void read_gemma(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
   read_usual(config, usual, shape);
-  shape.norm.centred = false;
-  shape.norm.offset = 1;
-  shape.head_norm = {
-      .width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false, .offset = 1};
+  shape.norm.offset = shape.head_norm.offset = 1;
+  shape.head_norm.width = shape.head_dim;
   shape.embedding_scale = std::sqrt(static_cast<double>(shape.width));
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
 }

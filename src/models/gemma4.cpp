@@ -190,8 +190,7 @@ DecoderShape read_member(const Config& config, const Member& member) {
               .bos = 2,
               .eos = {1}},
              shape);
-  shape.norm.centred = false;
-  shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false};
+  shape.head_norm.width = shape.head_dim;
   shape.norms_values = true;
   shape.embedding_scale = std::sqrt(static_cast<double>(shape.width));
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);

@@ -13,7 +13,7 @@
 #include "models/decoder.h"
 #include "models/gguf_architecture.h"
 #include "nn/norm.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 
 namespace heed {
 namespace {
@@ -57,10 +57,6 @@ std::string described(const NormShape& norm) {
                      norm.bias || !norm.centred ? "" : ", no shift",
                      norm.offset == 0 ? "" : ", + 1");
 }
-
-}  // namespace
-
-namespace {
 
 std::string sizes_of(const DecoderShape& shape) {
   return fmt::format("{} layers, {} heads of {}, {} of keys, {} wide, {} inside, {} words",

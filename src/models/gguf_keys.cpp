@@ -1,7 +1,6 @@
 // Reads the keys of a GGUF file, with errors that name them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>

@@ -12,7 +12,7 @@
 
 #include "heed/error.h"
 #include "models/gguf_save.h"
-#include "text/files/sentence_piece_model.h"
+#include "text/files/sentence_piece_json.h"
 #include "text/files/stored_vocabulary.h"
 #include "text/model/model.h"
 #include "text/utf8.h"

@@ -12,13 +12,10 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "heed/tensor.h"
 #include "models/config.h"
-#include "models/gguf_architecture.h"
 #include "tensor/views.h"
 
 namespace heed {
-
 namespace {
 
 std::vector<double> numbers_of(const Gguf& file, std::string_view name, const GgufTensor& tensor) {

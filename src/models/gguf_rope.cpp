@@ -16,7 +16,7 @@
 #include "heed/error.h"
 #include "models/decoder.h"
 #include "models/gguf_architecture.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 
 namespace heed {
 namespace {

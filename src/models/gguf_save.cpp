@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/model.h"
 #include "heed/tensor.h"
 #include "io/gguf.h"
 #include "models/chat_template.h"

@@ -104,7 +104,6 @@ DecoderShape read_smollm3(const Config& config) {
               .bos = 128000,
               .eos = {128001}},
              shape);
-  shape.norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.mlp_bias = config.flag("mlp_bias", false);
   read_rotation(config, shape, {.base = 2000000});
@@ -134,7 +133,6 @@ DecoderShape read_glm(const Config& config) {
               .epsilon = 1.5625e-7,
               .eos = {151329, 151336, 151338}},
              shape);
-  shape.norm.centred = false;
   shape.qkv_bias = config.flag("attention_bias", true);
   shape.up_holds_gate = true;
   read_rotation(config, shape, {.pairs = RopePairs::kNeighbours, .share = 0.5});
@@ -153,7 +151,6 @@ DecoderShape read_granite(const Config& config) {
               .bos = 1,
               .eos = {2}},
              shape);
-  shape.norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.mlp_bias = config.flag("mlp_bias", false);
   shape.embedding_scale = config.positive("embedding_multiplier", 1);
@@ -206,7 +203,6 @@ DecoderShape read_helium(const Config& config) {
     config.refuse(
         "head_dim", shape.head_dim,
         fmt::format("hidden_size / num_attention_heads ({} / {})", shape.width, shape.heads));
-  shape.norm.centred = false;
   shape.qkv_bias = config.flag("attention_bias", false);
   shape.mlp_bias = config.flag("mlp_bias", false);
   read_rotation(config, shape, {.pairs = RopePairs::kNeighbours, .base = 100000});

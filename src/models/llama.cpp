@@ -79,7 +79,6 @@ DecoderShape read_llama(const Config& config) {
     usual.eos = {2};
   }
   read_usual(config, usual, shape);
-  shape.norm.centred = false;
   const bool bias = kin.reads_attention_bias && config.flag("attention_bias", false);
   shape.qkv_bias = kin.qkv_bias || bias;
   shape.out_bias = bias;
@@ -87,7 +86,7 @@ DecoderShape read_llama(const Config& config) {
   if (kin.head_norms) {
     shape.names.q_norm = "self_attn.q_norm";
     shape.names.k_norm = "self_attn.k_norm";
-    shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false};
+    shape.head_norm.width = shape.head_dim;
   }
   // heed's training writes this key; transformers ignores it.
   shape.embedding_dropout = shape.dropout = config.rate("dropout", 0);

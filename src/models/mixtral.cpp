@@ -54,7 +54,6 @@ DecoderShape read_mixtral(const Config& config) {
               .bos = 1,
               .eos = {2}},
              shape);
-  shape.norm.centred = false;
   read_experts(config, {.count = 8, .chosen = 2, .inner_key = "intermediate_size", .inner = 14336},
                shape);
   read_rotation(config, shape, {.base = 1000000});
@@ -98,11 +97,10 @@ DecoderShape read_qwen_moe(const Config& config) {
               .vocabulary = 151936,
               .positions = 32768},
              shape);
-  shape.norm.centred = false;
   if (is_third) {
     shape.names.q_norm = "self_attn.q_norm";
     shape.names.k_norm = "self_attn.k_norm";
-    shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false};
+    shape.head_norm.width = shape.head_dim;
     shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   } else {
     shape.names.shared = "mlp.shared_expert.";
@@ -136,7 +134,6 @@ DecoderShape read_olmoe(const Config& config) {
               .eos = {50279}},
              shape);
   if (config.has("clip_qkv")) shape.clip = config.positive("clip_qkv", 1);
-  shape.norm.centred = shape.head_norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   read_experts(config, {.count = 64, .chosen = 8, .inner_key = "intermediate_size", .inner = 2048},
                shape);
@@ -182,7 +179,6 @@ DecoderShape read_gpt_oss(const Config& config) {
   // x sigmoid(1.702 x) is Quick GELU.
   if (const double slope = config.number("swiglu_alpha", 1.702); slope != 1.702)
     config.refuse("swiglu_alpha", slope, "1.702", ErrorCode::kUnsupported);
-  shape.norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", true);
   read_experts(config, {.count = 128, .chosen = 4, .inner_key = "intermediate_size", .inner = 2880},
                shape);

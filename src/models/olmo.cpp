@@ -39,7 +39,6 @@ DecoderShape read_olmo2(const Config& config) {
                                .mlp_norm = "",
                                .mlp_inside = "post_feedforward_layernorm"}};
   read_usual(config, olmo_keys(), shape);
-  shape.norm.centred = shape.head_norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   if (!is_third) {
     read_rotation(config, shape);

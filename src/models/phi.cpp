@@ -1,6 +1,5 @@
 // Phi 1 and 2 (Gunasekar et al. 2023): attention and MLP in parallel after one norm. Phi 3 (Abdin
 // et al. 2024): Llama with fused projections.
-#include <fmt/format.h>
 
 #include "models/decoder.h"
 
@@ -60,7 +59,6 @@ DecoderShape read_phi3(const Config& config) {
               .bos = 1,
               .eos = {32000}},
              shape);
-  shape.norm.centred = false;
   shape.up_holds_gate = true;
   shape.embedding_dropout = config.rate("embd_pdrop", 0);
   shape.dropout = config.rate("resid_pdrop", 0);

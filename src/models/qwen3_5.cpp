@@ -64,10 +64,8 @@ DecoderShape read_qwen3_5(const Config& config) {
               .positions = 32768},
              shape);
   if (!shape.causal) config.refuse("is_causal", "false", "true", ErrorCode::kUnsupported);
-  shape.norm.centred = false;
-  shape.norm.offset = 1;
-  shape.head_norm = {
-      .width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false, .offset = 1};
+  shape.norm.offset = shape.head_norm.offset = 1;
+  shape.head_norm.width = shape.head_dim;
   shape.gated = true;
   shape.trains = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);

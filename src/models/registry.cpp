@@ -126,10 +126,6 @@ void require_model_folder(const fs::path& folder) {
   refuse(ErrorCode::kNotFound, "has no config.json", "a model folder in Hugging Face's layout");
 }
 
-}  // namespace
-
-namespace {
-
 void load_tokenizers(const ModelSource& source, LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();
   loaded.tokenizer = padded(source.tokenizer(), std::max(info.vocabulary, info.source_vocabulary));

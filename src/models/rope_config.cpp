@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <optional>
 #include <ranges>
 #include <string_view>
 #include <utility>

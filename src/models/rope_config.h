@@ -6,7 +6,7 @@
 
 #include "heed/operators.h"
 #include "models/config.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 
 namespace heed {
 

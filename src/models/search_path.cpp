@@ -7,7 +7,6 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/file.h"

@@ -8,7 +8,7 @@
 #include "heed/generate.h"
 #include "models/family.h"
 #include "models/trunk.h"
-#include "nn/bias.h"
+#include "nn/linear.h"
 
 namespace heed {
 namespace {

@@ -18,7 +18,6 @@
 #include "tensor/views.h"
 
 namespace heed {
-
 namespace {
 
 constexpr std::string_view kExperts = ".experts.", kNorms = ".norms.";

@@ -1,8 +1,7 @@
-// Maps the names of a model's parameters to those in files.
+// Maps the names of a model's parameters to those in files, and says how they are held.
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -122,5 +121,10 @@ class StoredWeights {
 
 /// f32, f16 or bf16: the commonest type.
 DType stored_type(const Weights& weights);
+
+/// From here on, products of the model with weights in blocks round activations to 8 bits, 32
+/// numbers with one scale, which is faster (ops/packed_matrix.h). Other weights are multiplied as
+/// ever. kUnsupported if no weight is in blocks; the model must be loaded `packed`.
+void round_activations(const LoadedModel& loaded);
 
 }  // namespace heed

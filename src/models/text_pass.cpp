@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/generate.h"
-#include "heed/mask.h"
 #include "tensor/text.h"
 
 namespace heed {

@@ -1,7 +1,6 @@
 #include "nn/attention.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "heed/error.h"
 #include "ops/elementwise.h"

@@ -1,13 +1,10 @@
 #include "nn/linear.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "heed/error.h"
-#include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/packed_matrix.h"
 

@@ -2,10 +2,8 @@
 
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "nn/residual.h"
-#include "ops/elementwise.h"
 #include "tensor/views.h"
 
 namespace heed {

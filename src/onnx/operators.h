@@ -53,4 +53,10 @@ std::vector<Tensor> outputs_of(auto... outputs) {
 /// The axis, counted from the front.
 int axis_of(const NodeCall& call, std::int64_t otherwise, int rank);
 
+/// [B, T, H D] viewed as [B, H, T, D]; four axes are unchanged.
+ConstView with_heads(const ConstView& x, std::int64_t heads, std::string_view what);
+
+/// [B, H, T, D] as [B, T, H D] if the input had three axes.
+Tensor packed_heads(Tensor y, bool packed);
+
 }  // namespace heed::onnx

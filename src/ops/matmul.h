@@ -14,7 +14,7 @@ namespace heed {
 /// Determinism: the bits of a row of out do not depend on other rows or the number of threads.
 ///
 /// in_bulk: for many rows. May use AMX, with different last bits that are equally deterministic.
-/// AMX multiplies f32 as sums of three bf16 (ops/kernels/amx_panel.h): faster from about 64 rows
+/// AMX multiplies f32 as sums of three bf16 (ops/kernels/amx_tiles.h): faster from about 64 rows
 /// on, and with less error than FMA if the summands have similar size. Parts of numbers, sums and
 /// the bias below 2^-126 count as 0. The first such product asks Linux for tile registers; from
 /// then on signal stacks of the process need AT_MINSIGSTKSZ bytes. $HEED_AMX=0 disables AMX.

@@ -1,8 +1,7 @@
-#include "ops/kernels/rope.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "base/blocks.h"
 #include "base/numbers.h"
@@ -13,6 +12,34 @@
 
 namespace heed {
 namespace {
+
+template <typename T, typename Angle>
+struct RopeRow {
+  const T* x = nullptr;
+  std::int64_t stride = 1;         // of x, in elements
+  std::int64_t width = 0;          // D
+  std::int64_t turning = 0;        // R
+  std::int64_t pair_step = 0;      // from the first element of a pair to the first of the next
+  std::int64_t pair_width = 0;     // from a pair's first element to its second
+  const Angle* cosines = nullptr;  // [R / 2]
+  const Angle* sines = nullptr;    // negated for the inverse rotation
+  T* y = nullptr;                  // contiguous
+};
+
+// Rotates pairs of a row: one multiply-add pair per element read and written, so it is bound by
+// memory, and plain loops suffice.
+template <typename T, typename Angle>
+void rope_row(const RopeRow<T, Angle>& row) {
+  for (std::int64_t n = 0; n < row.turning / 2; ++n) {
+    const std::int64_t first = n * row.pair_step;
+    const std::int64_t second = first + row.pair_width;
+    const auto a = static_cast<Angle>(row.x[first * row.stride]);
+    const auto b = static_cast<Angle>(row.x[second * row.stride]);
+    row.y[first] = static_cast<T>(a * row.cosines[n] - b * row.sines[n]);
+    row.y[second] = static_cast<T>(b * row.cosines[n] + a * row.sines[n]);
+  }
+  for (std::int64_t c = row.turning; c < row.width; ++c) row.y[c] = row.x[c * row.stride];
+}
 
 std::int64_t turning(const RopeArgs& args) {
   return args.rotary_dim == 0 ? args.x.dim(3) : args.rotary_dim;
@@ -175,15 +202,15 @@ void turn(const RopeArgs& args, const ConstView& x, double sign, const View& y) 
     T* to = y.data<T>() + batch * y.stride(0) + place % heads * y.stride(1);
     for (std::int64_t token = 0; token < tokens; ++token) {
       const std::int64_t angle = (batch * tokens + token) * (turns / 2);
-      kernels::rope_row<T, Angle>({.x = from + token * x.stride(2),
-                                   .stride = x.stride(3),
-                                   .width = x.dim(3),
-                                   .turning = turns,
-                                   .pair_step = halves ? 1 : 2,
-                                   .pair_width = halves ? turns / 2 : 1,
-                                   .cosines = angles.cosines.template data<Angle>() + angle,
-                                   .sines = angles.sines.template data<Angle>() + angle,
-                                   .y = to + token * y.stride(2)});
+      rope_row<T, Angle>({.x = from + token * x.stride(2),
+                          .stride = x.stride(3),
+                          .width = x.dim(3),
+                          .turning = turns,
+                          .pair_step = halves ? 1 : 2,
+                          .pair_width = halves ? turns / 2 : 1,
+                          .cosines = angles.cosines.template data<Angle>() + angle,
+                          .sines = angles.sines.template data<Angle>() + angle,
+                          .y = to + token * y.stride(2)});
     }
   };
   in_blocks(x.dim(0) * heads, kernels::cpu::rows_of_block(tokens * x.dim(3)),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -63,5 +64,49 @@ Mask part_of_mask(const Mask& whole, const MaskTarget& target, const RingPart& r
 
 /// The part of a bias [..., length or 1, length or 1] for these rows and keys.
 ConstView part_of_bias(const ConstView& bias, const RingPart& rows, const RingPart& keys);
+
+/// For keys and values, row-major: [B, G, T, D] and [B, G, T, Dv].
+struct TensorPair {
+  Tensor first;
+  Tensor second;
+};
+
+/// Keys and values: the rank's own first, then those of the ranks before.
+class TravellingKeys {
+ public:
+  TravellingKeys(Ranks& ranks, const Ring& ring, const Keys& own);
+
+  Keys here() const { return here_; }
+  /// Begins to pass them on; `arrive` waits for the next ones. Not called after the last step.
+  void depart(int step);
+  void arrive();
+
+ private:
+  Ranks& ranks_;
+  const Ring& ring_;
+  TensorPair copied_;  // the current pair, unless it is the caller's memory
+  TensorPair next_;
+  Keys here_;
+  std::unique_ptr<Transfer> transfer_;
+};
+
+/// Gradients of keys and values, which follow their keys by one step and finally return to their
+/// rank.
+class TravellingGradients {
+ public:
+  TravellingGradients(Ranks& ranks, const Ring& ring, const Keys& own);
+
+  /// Waits for the previous ranks' gradients of the current keys, to which more is added.
+  TensorPair& here();
+  /// Sends the current gradients to the next rank. After the last step, waits for the rank's own.
+  void depart(int step);
+
+ private:
+  Ranks& ranks_;
+  const Ring& ring_;
+  TensorPair here_;
+  TensorPair next_;
+  std::unique_ptr<Transfer> transfer_;
+};
 
 }  // namespace heed

@@ -1,5 +1,3 @@
-#include "ranks/travelling.h"
-
 #include <utility>
 
 #include "ranks/ring.h"

@@ -14,7 +14,6 @@
 #include "inspect/session/places.h"
 
 namespace heed::serve {
-
 namespace {
 
 constexpr Route kRoutes[] = {

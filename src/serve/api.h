@@ -11,7 +11,6 @@
 
 #include "inspect/answers/answer_writer.h"
 #include "inspect/map/maps.h"
-#include "serve/api_error.h"
 #include "serve/model_shelf.h"
 #include "serve/route.h"
 #include "serve/session_store.h"

@@ -1,8 +1,6 @@
 #include "serve/body.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "base/wording.h"
 #include "heed/error.h"

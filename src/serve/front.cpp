@@ -4,13 +4,11 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <functional>
 #include <system_error>
 #include <utility>
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "serve/connection.h"
 
 namespace heed::serve {
 namespace {

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "serve/api_error.h"
 #include "serve/connection.h"
 #include "serve/gate.h"
 #include "serve/request_head.h"
+#include "serve/route.h"
 #include "serve/server.h"
 
 namespace heed::serve {

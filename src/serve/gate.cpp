@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "serve/api_error.h"
 #include "serve/request_head.h"
+#include "serve/route.h"
 #include "serve/server.h"
 
 namespace heed::serve {

@@ -15,7 +15,6 @@
 #include "serve/front.h"
 
 namespace heed::serve {
-
 namespace {
 
 // How many connections may wait: leaves descriptors for active requests and model files.

@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
-#include "serve/api_error.h"
 #include "serve/route.h"
 
 namespace heed {

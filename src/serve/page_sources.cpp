@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <array>
-#include <string>
 
 #include "heed/error.h"
 

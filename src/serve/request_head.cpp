@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "base/wording.h"
-#include "serve/api_error.h"
+#include "serve/route.h"
 
 namespace heed::serve {
 namespace {

@@ -1,17 +1,48 @@
-// Matches a request's path with the table of routes, and reads its parameters as numbers.
+// Matches a request's path with the table of routes, and reads its parameters as numbers. A
+// client's error is one line of JSON with its status.
 #pragma once
 
 #include <httplib.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "heed/error.h"
+#include "inspect/answers/models.h"
+
 namespace heed::serve {
+
+struct ApiError {
+  int status = 500;
+  ApiErrorAnswer answer = {};
+};
+
+/// Thrown by handlers with the status and code of the answer (docs/api.md lists them); a single
+/// place catches it and makes the answer.
+class Refused : public Error {
+ public:
+  Refused(int http_status, std::string api_code, ErrorParts parts)
+      : Error(std::move(parts)), status(http_status), code_for_programs(std::move(api_code)) {}
+  const int status;
+  const std::string code_for_programs;
+};
+
+[[noreturn]] void refuse(int status, const char* code, ErrorParts parts);
+/// 400, bad_request; the parts are in reading order.
+[[noreturn]] void refuse_parameter(Phrase name, Phrase found, Phrase expected);
+
+/// Converts the exception being handled to an API error.
+ApiError api_error(std::exception_ptr exception);
+
+/// `{"error":{"code":...,"message":...}}`, with argument, found, expected and hint if known.
+std::string error_json(const ApiError& error);
 
 /// Values of the pattern's `{name}`, by name.
 using PathValues = std::map<std::string, std::string, std::less<>>;

@@ -12,10 +12,10 @@
 
 #include "inspect/session/session_memory.h"
 #include "serve/api.h"
-#include "serve/api_error.h"
 #include "serve/front.h"
 #include "serve/gate.h"
 #include "serve/page_sources.h"
+#include "serve/route.h"
 
 namespace heed {
 namespace serve {

@@ -9,9 +9,7 @@
 #include "inspect/answers/fields.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/places.h"
-#include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
-#include "serve/api_error.h"
 #include "serve/connection.h"
 #include "serve/route.h"
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "inspect/answers/live_session.h"
-#include "inspect/session/texts.h"
+#include "inspect/session/session_input.h"
 #include "serve/model_shelf.h"
 #include "serve/server.h"
 

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 

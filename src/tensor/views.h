@@ -1,7 +1,8 @@
-// The memory of views: as bytes, whether it is shared, and copies of it.
+// The memory of views: as bytes, by row, whether it is shared, and copies of it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "heed/tensor.h"
@@ -37,5 +38,11 @@ KeptView kept(const ConstView& view);
 /// Copies every element of `from` to its place in `to`, which has the same shape and type and
 /// overlaps neither `from` nor itself.
 void copy_elements(const ConstView& from, const View& to);
+
+/// A row of a matrix [rows, n] of f32.
+inline std::span<const float> matrix_row(const Tensor& matrix, std::int64_t row) {
+  const std::int64_t width = matrix.dim(1);
+  return {matrix.data<float>() + row * width, static_cast<std::size_t>(width)};
+}
 
 }  // namespace heed

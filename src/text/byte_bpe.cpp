@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "heed/error.h"
-#include "text/added_token.h"
 #include "text/byte_alphabet.h"
 #include "text/merge_learner.h"
 #include "text/pipeline/added_tokens.h"
 #include "text/pipeline/pattern.h"
-#include "text/pipeline/words.h"
 #include "text/pipeline_tokenizer.h"
 #include "text/tokenizer_file.h"
 #include "text/unicode/normal_form.h"

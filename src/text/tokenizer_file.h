@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,15 +1,62 @@
-// AdamW: Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
+// AdamW: Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2). With the
+// schedule of its learning rate, and the rules of parameters that learn differently.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/model.h"
 #include "heed/train.h"
-#include "train/parameter_groups.h"
 
 namespace heed {
+
+/// The learning rate over a run.
+struct Schedule {
+  /// After the warm-up, from `peak` at step = warmup on:
+  ///   cosine        along half a cosine to `last` at the last step, steps - 1 (Loshchilov &
+  ///                 Hutter, "SGDR", 2017, equation 5, without restarts)
+  ///   linear        along a line to `last`
+  ///   inverse-sqrt  peak sqrt(warmup / step) (Vaswani et al. 2017, section 5.3)
+  ///   constant      peak
+  /// The last two end with a linear decay over `decay` steps, to `last` at the last step.
+  std::string_view form = "cosine";
+  double peak = 1e-3;
+  double last = 1e-4;
+  std::int64_t warmup = 100;
+  std::int64_t steps = 2000;
+  std::int64_t decay = 0;
+};
+
+/// The schedule of the configuration, which must outlive it.
+Schedule schedule_of(const TrainConfig& config);
+
+/// For `step` in [0, steps): increases linearly during the warm-up, peak (step + 1) / (warmup + 1).
+double learning_rate(const Schedule& schedule, std::int64_t step);
+
+/// Changes to the optimiser's update for one parameter.
+struct ParameterRule {
+  double rate = 1;                   // factor of the learning rate
+  std::optional<double> decay = {};  // replaces weight_decay, for all parameters
+  bool frozen = false;               // never updated
+};
+
+struct ParameterGroup {
+  std::vector<std::string> names;  // a parameter belongs if its name contains one of these
+  ParameterRule rule;
+};
+
+/// Parses a JSON list `[{"names": ["embed"], "learning_rate": 0.1, "weight_decay": 0, "frozen":
+/// true}]`. Errors name `groups`.
+std::vector<ParameterGroup> parse_parameter_groups(std::string_view json);
+
+/// The rule of each parameter, from the first group it belongs to. A name that matches no parameter
+/// is an error.
+std::vector<ParameterRule> rules_of(std::span<Parameter* const> parameters,
+                                    std::span<const ParameterGroup> groups);
 
 struct AdamWArgs {
   double beta1 = 0.9;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <type_traits>
@@ -130,5 +131,92 @@ std::string to_json(const TrainConfig& config) {
 bool learns_pieces(std::string_view tokenizer) {
   return tokenizer == "byte-bpe" || tokenizer == "word-piece";
 }
+
+namespace {
+
+// The table of keys: a new key is added here, and as a member of the struct.
+using C = TrainConfig;
+
+constexpr std::array kKeys = {
+    TrainKey{"task", &C::task, "lm, mlm, seq2seq or classify"},
+    TrainKey{"data", &C::data, "text files, or folders of .txt files", false},
+    TrainKey{"targets", &C::targets, "seq2seq: files with one line per line of data", false},
+    TrainKey{"generate", &C::generate,
+             "a task that heed generates instead of data: reverse, copy, sort, add, anomaly, "
+             "induction or pronoun"},
+    TrainKey{"generate_length", &C::generate_length,
+             "length of the generated examples; 0: the usual length"},
+    TrainKey{"mask_share", &C::mask_share, "mlm: share of the tokens to predict"},
+    TrainKey{"pairs", &C::pairs, "mlm: share of the examples that are pairs of texts"},
+    TrainKey{"whole_words", &C::whole_words, "mlm: mask all tokens of a word together"},
+    TrainKey{"label", &C::label, "classify: token or text, what a label is for"},
+    TrainKey{"stories", &C::stories,
+             "lm and mlm: number of short stories that heed generates to train on"},
+    TrainKey{"rejoin_lines", &C::rejoin_lines, "join wrapped lines into one line per paragraph"},
+    TrainKey{"add_bos_token", &C::add_bos_token,
+             "lm: begin each sequence with the tokenizer's first token, as in <s>"},
+    TrainKey{"validation", &C::validation, "share at the end of each file kept for validation"},
+    TrainKey{"validation_data", &C::validation_data,
+             "lm and mlm: text files to validate on; all of data is then for training"},
+    TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, word-piece, or a file"},
+    TrainKey{"target_tokenizer", &C::target_tokenizer,
+             "seq2seq: the tokenizer of the targets; without it both share one"},
+    TrainKey{"vocabulary", &C::vocabulary, "pieces of a byte-bpe or word-piece"},
+    TrainKey{"layers", &C::layers, "layers"},
+    TrainKey{"heads", &C::heads, "attention heads per layer"},
+    TrainKey{"width", &C::width, "width of the model"},
+    TrainKey{"block", &C::block, "tokens that the model sees at once"},
+    TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
+    TrainKey{"attention_dropout", &C::attention_dropout,
+             "probability that an attention weight is dropped in training"},
+    TrainKey{"start_from", &C::start_from, "start from the weights of this model (path or name)"},
+    TrainKey{"initial_positions", &C::initial_positions,
+             "random, sinusoidal or zero: the first position table"},
+    TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},
+    TrainKey{"dtype", &C::dtype, "f32, f16 or bf16: type of the finished model's weights", false},
+    TrainKey{"precision", &C::precision,
+             "f32 or bf16: type of the products; weights, moments and sums stay f32"},
+    TrainKey{"recompute", &C::recompute,
+             "none, attention or block: activations to recompute instead of keeping them", false},
+    TrainKey{"steps", &C::steps, "updates"},
+    TrainKey{"epochs", &C::epochs,
+             "take every example once this many times, shuffled, instead of a number of steps; "
+             "0: draw examples at random"},
+    TrainKey{"batch", &C::batch, "sequences in one pass"},
+    TrainKey{"accumulate", &C::accumulate, "passes in one step"},
+    TrainKey{"repeats", &C::repeats, "share of the sequences that repeat themselves"},
+    TrainKey{"random_repeats", &C::random_repeats,
+             "share of the sequences that repeat random tokens"},
+    TrainKey{"label_smoothing", &C::label_smoothing,
+             "share of each target spread over all classes"},
+    TrainKey{"schedule", &C::schedule,
+             "cosine, linear, inverse-sqrt or constant: the learning rate after the warm-up"},
+    TrainKey{"learning_rate", &C::learning_rate, "learning rate after the warm-up"},
+    TrainKey{"final_learning_rate", &C::final_learning_rate, "learning rate at the last step"},
+    TrainKey{"warmup", &C::warmup, "steps in which the learning rate rises"},
+    TrainKey{"decay", &C::decay,
+             "constant and inverse-sqrt: last steps, while the rate falls to its final value"},
+    TrainKey{"groups", &C::groups,
+             "a JSON list: parameters with a learning rate or decay of their own, or frozen"},
+    TrainKey{"beta1", &C::beta1, "AdamW: memory of the gradient"},
+    TrainKey{"beta2", &C::beta2, "AdamW: memory of its square"},
+    TrainKey{"epsilon", &C::epsilon, "AdamW: added to the root of the square"},
+    TrainKey{"weight_decay", &C::weight_decay, "AdamW: decay of matrices"},
+    TrainKey{"clip", &C::clip, "largest norm of the gradient; 0: no limit"},
+    TrainKey{"seed", &C::seed, "seed of every random choice"},
+    TrainKey{"evaluate_every", &C::evaluate_every, "steps between evaluations", false},
+    TrainKey{"evaluate_sequences", &C::evaluate_sequences,
+             "sequences in one evaluation; 0: the whole part"},
+    TrainKey{"patience", &C::patience,
+             "end the run after this many evaluations without a better loss; 0: never"},
+    TrainKey{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints", false},
+    TrainKey{"sample_every", &C::sample_every, "steps between samples; 0: none", false},
+    TrainKey{"sample_prompt", &C::sample_prompt, "what a sample begins with", false},
+    TrainKey{"about", &C::about, "text for the model's card", false},
+};
+
+}  // namespace
+
+std::span<const TrainKey> train_keys() { return kKeys; }
 
 }  // namespace heed

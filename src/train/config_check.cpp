@@ -8,8 +8,8 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/train.h"
+#include "train/adamw.h"
 #include "train/generated/generator.h"
-#include "train/parameter_groups.h"
 
 namespace heed {
 namespace {
@@ -21,13 +21,21 @@ std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text)
   fail("train", key, std::move(found), std::move(expected), code);
 }
 
-void at_least(std::int64_t value, std::int64_t least, std::string_view key) {
-  if (value < least) refuse(key, value, fmt::format("at least {}", least));
+using C = TrainConfig;
+
+std::string_view name_of(const TrainKey::Member& member) {
+  return std::ranges::find(train_keys(), member, &TrainKey::member)->name;
 }
 
-void between(double value, double least, double limit, std::string_view key) {
-  if (!(value >= least && value < limit))
-    refuse(key, value, fmt::format("at least {} and below {}", least, limit));
+void at_least(std::int64_t least, const C& c, std::initializer_list<std::int64_t C::*> members) {
+  for (const auto member : members)
+    if (c.*member < least) refuse(name_of(member), c.*member, fmt::format("at least {}", least));
+}
+
+void below(double limit, const C& c, std::initializer_list<double C::*> members) {
+  for (const auto member : members)
+    if (!(c.*member >= 0 && c.*member < limit))
+      refuse(name_of(member), c.*member, fmt::format("at least 0 and below {}", limit));
 }
 
 void one_of(const std::string& value, std::initializer_list<std::string_view> known,
@@ -80,7 +88,7 @@ void check_batches_keys(const TrainConfig& c) {
   none(c.epochs != 0, "epochs");
   none(c.repeats != 0, "repeats");
   none(c.random_repeats != 0, "random_repeats");
-  at_least(c.vocabulary, 2, "vocabulary");
+  at_least(2, c, {&C::vocabulary});
   if (learns_pieces(c.tokenizer))
     refuse("tokenizer", quoted(c.tokenizer), "a tokenizer's file, as batches hold no text");
   if (c.sample_every > 0 && c.tokenizer == usual.tokenizer && c.start_from.empty())
@@ -118,7 +126,7 @@ void check_task_keys(const TrainConfig& c) {
 
 // Keys that would have no effect together.
 void check_epochs(const TrainConfig& c) {
-  at_least(c.epochs, 0, "epochs");
+  at_least(0, c, {&C::epochs});
   if (c.epochs == 0) return;
   const TrainConfig usual;
   if (c.steps != usual.steps) refuse("steps", c.steps, "none beside epochs, which decide them");
@@ -138,23 +146,13 @@ void check_validation_data(const TrainConfig& c) {
 }
 
 void check_least(const TrainConfig& c) {
-  at_least(c.steps, 1, "steps");
-  at_least(c.batch, 1, "batch");
-  at_least(c.accumulate, 1, "accumulate");
-  at_least(c.layers, 1, "layers");
-  at_least(c.heads, 1, "heads");
-  at_least(c.width, 1, "width");
-  at_least(c.block, 1, "block");
-  at_least(c.warmup, 0, "warmup");
-  at_least(c.decay, 0, "decay");
-  at_least(c.stories, 0, "stories");
-  at_least(c.patience, 0, "patience");
-  at_least(c.generate_length, 0, "generate_length");
-  at_least(c.seed, 0, "seed");
-  at_least(c.evaluate_every, 1, "evaluate_every");
-  at_least(c.evaluate_sequences, 0, "evaluate_sequences");
-  at_least(c.checkpoint_every, 1, "checkpoint_every");
-  at_least(c.sample_every, 0, "sample_every");
+  at_least(1, c,
+           {&C::steps, &C::batch, &C::accumulate, &C::layers, &C::heads, &C::width, &C::block});
+  at_least(0, c, {&C::warmup, &C::decay, &C::stories, &C::patience, &C::generate_length, &C::seed});
+  at_least(1, c, {&C::evaluate_every});
+  at_least(0, c, {&C::evaluate_sequences});
+  at_least(1, c, {&C::checkpoint_every});
+  at_least(0, c, {&C::sample_every});
 }
 
 void check_counts(const TrainConfig& c) {
@@ -178,22 +176,14 @@ void check_counts(const TrainConfig& c) {
 
 void check_rates(const TrainConfig& c) {
   constexpr double kAny = 1e38;  // the kernels compute in f32
-  between(c.validation, 0, 1, "validation");
-  between(c.dropout, 0, 1, "dropout");
-  between(c.attention_dropout, 0, 1, "attention_dropout");
-  between(c.label_smoothing, 0, 1, "label_smoothing");
-  between(c.repeats, 0, 1, "repeats");
-  between(c.random_repeats, 0, 1, "random_repeats");
-  between(c.pairs, 0, 1, "pairs");
+  below(1, c,
+        {&C::validation, &C::dropout, &C::attention_dropout, &C::label_smoothing, &C::repeats,
+         &C::random_repeats, &C::pairs});
   if (!(c.mask_share > 0 && c.mask_share < 1))
     refuse("mask_share", c.mask_share, "above 0 and below 1");
-  between(c.learning_rate, 0, kAny, "learning_rate");
-  between(c.final_learning_rate, 0, kAny, "final_learning_rate");
-  between(c.beta1, 0, 1, "beta1");
-  between(c.beta2, 0, 1, "beta2");
-  between(c.epsilon, 0, kAny, "epsilon");
-  between(c.weight_decay, 0, kAny, "weight_decay");
-  between(c.clip, 0, kAny, "clip");
+  below(kAny, c, {&C::learning_rate, &C::final_learning_rate});
+  below(1, c, {&C::beta1, &C::beta2});
+  below(kAny, c, {&C::epsilon, &C::weight_decay, &C::clip});
 }
 
 void check_model_entries(const std::string& entries) {

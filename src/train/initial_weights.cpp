@@ -12,7 +12,6 @@
 #include "base/machine.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/model.h"
 #include "models/classifier.h"
 #include "models/family.h"
 

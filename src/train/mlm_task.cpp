@@ -8,7 +8,8 @@
 #include "base/philox.h"
 #include "heed/error.h"
 #include "train/crops.h"
-#include "train/tasks.h"
+#include "train/task.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

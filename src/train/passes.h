@@ -5,16 +5,46 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/model.h"
+#include "heed/tensor.h"
 #include "heed/train.h"
 #include "tensor/memory.h"
-#include "train/gradient_shares.h"
 #include "train/peers.h"
 #include "train/task.h"
 
 namespace heed {
+
+/// The number of shares for a step's rows: one per thread, or a single one if shares would idle
+/// more than a quarter of the threads' time or need more than 1 GiB.
+std::int64_t share_count(std::span<Parameter* const> parameters, std::int64_t rows);
+
+/// The gradients of a step's rows, accumulated per thread and summed at the end.
+class GradientShares {
+ public:
+  /// Share 0 is `whole` itself. Allocates all gradients, so that a step allocates none.
+  GradientShares(std::span<Parameter* const> parameters, Gradients& whole, std::int64_t count);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(others_.size()) + 1; }
+  Gradients& of(std::int64_t share);
+  /// Adds the other shares to `whole`, in order.
+  void add_up() const;
+
+ private:
+  struct Piece {  // of one parameter
+    float* whole;
+    std::int64_t begin;
+    std::int64_t count;
+    std::size_t parameter;
+  };
+
+  Gradients& whole_;
+  std::vector<Gradients> others_;
+  std::vector<std::vector<const float*>> values_;  // by share (from 1 on) and parameter
+  std::vector<Piece> pieces_;
+};
 
 /// Seconds of a monotonic clock.
 double steady_seconds();
@@ -92,5 +122,19 @@ class Passes {
   double counted_ = 0;      // the step's expected answers
   KeepBlocks keep_blocks_;  // a step on a long text frees hundreds of MB, which the next one needs
 };
+
+double sum_of_squares(const Tensor& tensor);  // not finite if an element is not
+
+/// What ends a run whose numbers are no longer finite.
+struct NotFinite {
+  std::string_view what;  // "the loss"
+  double value;
+  std::int64_t step;
+  std::string last_checkpoint;
+};
+
+/// Names the first tensor, a parameter or its gradient, that is not finite.
+[[noreturn]] void fail_not_finite(const NotFinite& found, std::span<Parameter* const> parameters,
+                                  const Gradients& gradients);
 
 }  // namespace heed

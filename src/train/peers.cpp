@@ -1,7 +1,5 @@
 #include "train/peers.h"
 
-#include <algorithm>
-
 namespace heed {
 namespace {
 

@@ -8,7 +8,8 @@
 #include "heed/error.h"
 #include "train/crops.h"
 #include "train/initial_weights.h"
-#include "train/tasks.h"
+#include "train/task.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,5 @@
 #include "train/special_tokens.h"
 
-#include "text/added_token.h"
-
 namespace heed {
 
 SpecialTokens special_tokens_of(const Tokenizer& tokenizer) {

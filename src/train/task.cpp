@@ -7,9 +7,8 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "text/word_level.h"
-#include "train/crops.h"
 #include "train/generated/generator.h"
-#include "train/tasks.h"
+#include "train/text_data.h"
 
 namespace heed {
 

@@ -11,8 +11,6 @@
 #include "heed/threads.h"
 #include "tensor/views.h"
 #include "train/initial_weights.h"
-#include "train/not_finite.h"
-#include "train/schedule.h"
 
 namespace heed {
 namespace {

@@ -1,6 +1,4 @@
 // Flow: rollout as plain products of matrices, paths by counting all, effects by passes with masks.
-#include "inspect/answers/flow.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "heed/look.h"
 #include "heed/mask.h"
+#include "inspect/answers/why.h"
 #include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/session_input.h"

@@ -1,6 +1,4 @@
 // The largest entries of a row and the rest, against a sorted copy.
-#include "inspect/rows/largest.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "inspect/rows/lines.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "heed/session.h"
-#include "inspect/evidence/dimensions.h"
 #include "inspect/evidence/geometry.h"
 #include "inspect/evidence/score_parts.h"
 #include "inspect/evidence/why.h"

@@ -9,7 +9,6 @@
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/branch.h"
-#include "inspect/evidence/lens.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/session_input.h"
 #include "io/atomic_file.h"

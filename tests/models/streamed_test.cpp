@@ -6,8 +6,8 @@
 #include <string>
 
 #include "heed/model.h"
-#include "models/byte_activations.h"
 #include "models/gguf_save.h"
+#include "models/stored_weights.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

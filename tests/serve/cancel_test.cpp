@@ -8,8 +8,7 @@
 
 #include "heed/error.h"
 #include "inspect/map/cells.h"
-#include "inspect/map/recent_cache.h"
-#include "inspect/map/sweeper.h"
+#include "inspect/map/maps.h"
 #include "inspect/map/tiles.h"
 #include "inspect/patterns.h"
 #include "serve/api.h"

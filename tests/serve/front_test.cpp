@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "serve/api_error.h"
 #include "serve/raw_client.h"
 #include "serve/request_head.h"
+#include "serve/route.h"
 #include "serve/served.h"
 
 namespace heed {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "serve/api.h"
-#include "serve/api_error.h"
 #include "serve/raw_client.h"
+#include "serve/route.h"
 #include "serve/served.h"
 #include "support/expect_error.h"
 

@@ -7,11 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
-#include "inspect/answers/session.h"
 #include "inspect/answers/why.h"
 #include "inspect/answers/words.h"
 

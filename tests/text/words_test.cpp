@@ -1,11 +1,10 @@
-#include "text/pipeline/words.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "text/pipeline/pattern.h"
 #include "text/unicode/properties.h"
 
 namespace heed {

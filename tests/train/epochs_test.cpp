@@ -9,7 +9,6 @@
 #include "support/expect_error.h"
 #include "train/small_run.h"
 #include "train/task.h"
-#include "train/tasks.h"
 #include "train/text_data.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
-#include "train/example.h"
-
 #include <gtest/gtest.h>
+
+#include "train/crops.h"
 
 namespace heed {
 namespace {

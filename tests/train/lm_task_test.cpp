@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "train/task.h"
 #include "train/task_run.h"
-#include "train/tasks.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

@@ -9,10 +9,10 @@
 #include "ops/matmul.h"
 #include "support/expect_error.h"
 #include "train/initial_weights.h"
-#include "train/not_finite.h"
 #include "train/passes.h"
+#include "train/task.h"
 #include "train/task_run.h"
-#include "train/tasks.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

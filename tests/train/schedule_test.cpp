@@ -1,8 +1,8 @@
-#include "train/schedule.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "train/adamw.h"
 
 namespace heed {
 namespace {

@@ -1,6 +1,4 @@
 // Each task: learns and resumes bit for bit.
-#include "train/tasks.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,9 @@
 
 #include "heed/model.h"
 #include "support/expect_error.h"
+#include "train/task.h"
 #include "train/task_run.h"
+#include "train/text_data.h"
 
 namespace heed {
 namespace {

@@ -86,7 +86,6 @@ class Json {
  private:
   friend class JsonReader;
   friend class JsonText;
-  friend class JsonWriter;
   using Value = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
                              std::vector<Json>, std::vector<Member>>;
 

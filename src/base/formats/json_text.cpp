@@ -234,64 +234,33 @@ void JsonText::refuse(const Json& value, Phrase argument, Phrase expected, Error
         .expected = std::move(expected)});
 }
 
-class JsonWriter {
- public:
-  explicit JsonWriter(int indent) : indent_(indent) {}
+namespace {
 
-  void write(const Json& json) {
-    std::visit([this](const auto& value) { put(value); }, json.value_);
+// The same value as the library has it.
+nlohmann::ordered_json for_library(const Json& json) {
+  if (json.is_object()) {
+    nlohmann::ordered_json::object_t members;
+    for (const auto& [key, value] : json.members()) members.emplace_back(key, for_library(value));
+    return members;
   }
+  if (json.is_array()) {
+    nlohmann::ordered_json::array_t items;
+    for (const Json& item : json.items()) items.push_back(for_library(item));
+    return items;
+  }
+  if (const std::string* text = json.as_text()) return *text;
+  if (const auto flag = json.as_flag()) return *flag;
+  if (const auto number = json.as_integer()) return *number;
+  if (const auto number = json.as_unsigned()) return *number;
+  if (const auto number = json.as_number()) return *number;
+  return nullptr;
+}
 
-  std::string text;
-
- private:
-  void put(std::nullptr_t) { text += "null"; }
-  void put(bool value) { text += value ? "true" : "false"; }
-  void put(std::int64_t value) { text += std::to_string(value); }
-  void put(std::uint64_t value) { text += std::to_string(value); }
-  void put(double value) { text += nlohmann::json(value).dump(); }  // null for NaN and infinities
-  void put(const std::string& value) {
-    text += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  void put(const std::vector<Json>& items) {
-    put_list('[', items, ']', [this](const Json& item) { write(item); });
-  }
-  void put(const std::vector<Json::Member>& members) {
-    put_list('{', members, '}', [this](const Json::Member& member) {
-      put(member.first);
-      text += indent_ < 0 ? ":" : ": ";
-      write(member.second);
-    });
-  }
-
-  template <typename Items, typename Write>
-  void put_list(char begin, const Items& items, char end, Write write_one) {
-    text += begin;
-    ++level_;
-    for (const auto& item : items) {
-      if (&item != items.data()) text += ',';
-      break_line();
-      write_one(item);
-    }
-    --level_;
-    if (!items.empty()) break_line();
-    text += end;
-  }
-
-  void break_line() {
-    if (indent_ >= 0)
-      text.append(1, '\n').append(
-          static_cast<std::size_t>(indent_) * static_cast<std::size_t>(level_), ' ');
-  }
-
-  int indent_;
-  int level_ = 0;
-};
+}  // namespace
 
 std::string Json::dump(int indent) const {
-  JsonWriter writer(indent);
-  writer.write(*this);
-  return std::move(writer.text);
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  return for_library(*this).dump(indent, ' ', /*ensure_ascii=*/false, kReplace);
 }
 
 std::string Json::brief() const { return clipped(dump()); }

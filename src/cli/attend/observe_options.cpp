@@ -7,7 +7,6 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/observe.h"
 
 namespace heed::cli {
 namespace {

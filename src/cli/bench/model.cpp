@@ -17,7 +17,7 @@
 #include "cli/bench/bench.h"
 #include "heed/error.h"
 #include "heed/threads.h"
-#include "models/byte_activations.h"
+#include "models/stored_weights.h"
 #include "nn/parameter.h"
 #include "tensor/text.h"
 

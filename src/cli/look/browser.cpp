@@ -15,11 +15,10 @@
 #include <cstring>
 #include <fstream>
 #include <future>
-#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "base/replaced.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "serve/server.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/sequences.h"
 #include "base/wording.h"
-#include "cli/look/heads_table.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"
 #include "inspect/rows/lines.h"

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/replaced.h"
+#include "base/wording.h"
 #include "cli/look/browser.h"
 #include "cli/look/input.h"
 #include "cli/look/view.h"
-#include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/fields.h"

@@ -1,5 +1,3 @@
-#include "inspect/answers/flow.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,9 @@
 #include <utility>
 
 #include "base/wording.h"
-#include "cli/look/evidence.h"
 #include "cli/look/text.h"
 #include "cli/terminal/output.h"
+#include "inspect/answers/why.h"
 #include "inspect/rows/words.h"
 
 namespace heed::cli {

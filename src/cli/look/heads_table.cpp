@@ -1,11 +1,10 @@
-#include "cli/look/heads_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/wording.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 
 namespace heed::cli {

@@ -14,11 +14,9 @@
 #include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
-#include "inspect/session/texts.h"
 #include "tensor/text.h"
 
 namespace heed::cli {
-
 namespace {
 
 // The tokens of the text `which`, without those added by the tokenizer.

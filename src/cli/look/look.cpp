@@ -7,12 +7,10 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/look/evidence.h"
 #include "cli/look/files.h"
 #include "cli/look/input.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
-#include "cli/look/request.h"
 #include "cli/look/text.h"
 #include "cli/look/view.h"
 #include "cli/options/text_input.h"

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <functional>
 #include <iterator>
 

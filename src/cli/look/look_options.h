@@ -1,4 +1,4 @@
-// The options of `heed look`.
+// The options of `heed look`, and the request that they, or a link of --view, stand for.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "cli/look/input.h"
 #include "cli/options/arguments.h"
+#include "heed/look.h"
 
 namespace heed::cli {
 
@@ -60,5 +61,16 @@ std::int64_t count_of(const char* option, const std::string& text);
 
 /// The number of keys shown per row, or -1 for all.
 std::int64_t top_of(const LookOptions& options);
+
+/// If no option names a head, it is left open. For text output, a long text's rows are limited
+/// unless the user gives a number. Errors name the option.
+LookRequest request_of(const LookOptions& options, const Session& session, Stack stack);
+
+/// Moves the model and text named in --view into the options, unless the command line gives them,
+/// which is an error. Returns the second text, "" without one.
+std::string take_link(LookOptions& options);
+
+/// Sets a link's second text, as the second of a pair or as the target, depending on the model.
+void take_second(LookOptions& options, const std::string& second, const ModelInfo& info);
 
 }  // namespace heed::cli

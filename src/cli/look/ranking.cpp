@@ -4,10 +4,8 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <span>
 
 #include "base/wording.h"
-#include "cli/look/heads_table.h"
 #include "cli/terminal/progress.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"

@@ -1,10 +1,7 @@
-#include "cli/look/request.h"
-
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 
+#include "cli/look/look_options.h"
 #include "cli/look/view.h"
 #include "heed/error.h"
 #include "inspect/session/session_input.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/wording.h"
-#include "cli/look/heads_table.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"
 #include "inspect/rows/lines.h"

@@ -7,9 +7,7 @@
 #include <map>
 #include <span>
 
-#include "base/replaced.h"
 #include "base/wording.h"
-#include "cli/terminal/terminal.h"
 #include "heed/tokenizer.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/words.h"

@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "base/wording.h"
-#include "cli/look/evidence.h"
-#include "cli/look/heads_table.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"

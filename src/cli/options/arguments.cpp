@@ -11,7 +11,6 @@
 
 #include "base/wording.h"
 #include "cli/terminal/output.h"
-#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

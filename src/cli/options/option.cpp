@@ -7,10 +7,8 @@
 #include <concepts>
 #include <filesystem>
 #include <limits>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/wording.h"

@@ -13,8 +13,6 @@
 #include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "heed/model.h"
-#include "heed/tokenizer.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 

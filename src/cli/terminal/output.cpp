@@ -1,6 +1,5 @@
 #include "cli/terminal/output.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <system_error>
-
-#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

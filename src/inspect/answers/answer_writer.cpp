@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/tokenizer.h"
 
@@ -63,29 +64,7 @@ void AnswerWriter::next() {
   json_.clear();
 }
 
-namespace {
-
-void append_escaped(std::string& json, char letter) {
-  constexpr std::string_view kPlain = "\"\\\b\f\n\r\t";
-  constexpr std::string_view kLetters = "\"\\bfnrt";
-  const std::size_t at = kPlain.find(letter);
-  if (at != std::string_view::npos) {
-    json += {'\\', kLetters[at]};
-  } else if (static_cast<unsigned char>(letter) < 0x20) {
-    json += fmt::format("\\u{:04x}", static_cast<unsigned char>(letter));
-  } else {
-    json += letter;
-  }
-}
-
-}  // namespace
-
-std::string json_string(std::string_view bytes) {
-  if (find_invalid_utf8(bytes) >= 0) return json_string(displayable(bytes));
-  std::string json = "\"";
-  for (const char letter : bytes) append_escaped(json, letter);
-  return json + "\"";
-}
+std::string json_string(std::string_view bytes) { return Json(token_text(bytes)).dump(); }
 
 std::string token_text(std::string_view bytes) {
   return find_invalid_utf8(bytes) < 0 ? std::string(bytes) : displayable(bytes);

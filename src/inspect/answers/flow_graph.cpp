@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "base/replaced.h"
+#include "base/wording.h"
 #include "heed/tokenizer.h"
 #include "inspect/answers/fields.h"
-#include "inspect/answers/flow.h"
+#include "inspect/answers/why.h"
 
 namespace heed {
 namespace {

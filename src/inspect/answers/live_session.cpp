@@ -7,7 +7,6 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "heed/error.h"
-#include "inspect/answers/view.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/session/places.h"
 #include "inspect/session/session_memory.h"

@@ -3,15 +3,13 @@
 
 #include <exception>
 
-#include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
-#include "inspect/answers/session.h"
 #include "inspect/answers/why.h"
 #include "inspect/answers/words.h"
-#include "inspect/rows/largest.h"
+#include "inspect/rows/lines.h"
 
 namespace heed {
 

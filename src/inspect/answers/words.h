@@ -9,7 +9,6 @@
 
 #include "inspect/answers/heads.h"
 #include "inspect/evidence/branch.h"
-#include "inspect/evidence/lens.h"
 #include "inspect/evidence/read_out.h"
 
 namespace heed {

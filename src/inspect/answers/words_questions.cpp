@@ -9,7 +9,6 @@
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/words.h"
 #include "inspect/session/session_input.h"
-#include "inspect/session/texts.h"
 
 namespace heed {
 namespace {

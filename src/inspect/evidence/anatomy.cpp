@@ -6,7 +6,7 @@
 #include "base/sequences.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/score_parts.h"
-#include "tensor/rows.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -11,8 +11,7 @@
 #include "inspect/rows/words.h"
 #include "inspect/session/places.h"
 #include "inspect/session/session_input.h"
-#include "inspect/session/texts.h"
-#include "tensor/rows.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -2,7 +2,6 @@
 // enough to ablate every head in turn.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "heed/session.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "heed/session.h"

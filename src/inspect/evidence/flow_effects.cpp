@@ -8,7 +8,7 @@
 #include "heed/mask.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/session_input.h"
-#include "tensor/rows.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

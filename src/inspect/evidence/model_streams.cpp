@@ -10,7 +10,6 @@
 #include "ops/elementwise.h"
 
 namespace heed {
-
 namespace {
 
 const char* kind_of(const BranchParts& branch) {

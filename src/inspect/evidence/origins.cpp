@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/sequences.h"
-#include "nn/rope_scaling.h"
+#include "nn/rotation.h"
 #include "ops/elementwise.h"
 
 namespace heed {

@@ -15,7 +15,7 @@
 #include "inspect/evidence/edited_run.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/words.h"
-#include "tensor/rows.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -11,11 +11,7 @@
 
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "heed/error.h"
 #include "heed/generate.h"
-#include "heed/model.h"
-#include "inspect/golden/golden_pass.h"
-#include "io/tensor_files.h"
 #include "ops/loss.h"
 #include "tensor/text.h"
 

@@ -1,14 +1,12 @@
-#include "inspect/golden/golden_pass.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
 #include "base/wording.h"
-#include "heed/error.h"
 #include "heed/observe.h"
 #include "heed/operators.h"
+#include "inspect/golden/golden_check.h"
 #include "ops/loss.h"
 #include "tensor/text.h"
 

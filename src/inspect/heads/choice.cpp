@@ -25,7 +25,6 @@
 #include "heed/error.h"
 #include "heed/look.h"
 #include "heed/session.h"
-#include "inspect/heads/choice_words.h"
 #include "inspect/heads/edges.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/rows/words.h"

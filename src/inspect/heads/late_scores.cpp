@@ -4,13 +4,11 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "base/stop.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/evidence/model_streams.h"
-#include "inspect/heads/scores.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,5 @@
 #include "inspect/heads/row_scores.h"
 
-#include <algorithm>
-
 namespace heed {
 void RowScores::begin(const ObservedShape& shape) {
   sums_.assign(static_cast<std::size_t>(shape.heads) * scores_, {});

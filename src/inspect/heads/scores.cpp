@@ -10,7 +10,6 @@
 #include "heed/error.h"
 #include "inspect/choice.h"
 #include "inspect/heads/late_scores.h"
-#include "inspect/heads/scored_layer.h"
 
 namespace heed {
 namespace {

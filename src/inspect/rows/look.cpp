@@ -11,7 +11,6 @@
 #include "base/sequences.h"
 #include "inspect/choice.h"
 #include "inspect/map/cells.h"
-#include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
 #include "inspect/session/carried.h"
 #include "inspect/session/places.h"

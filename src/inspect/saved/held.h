@@ -14,7 +14,6 @@
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/models.h"
-#include "inspect/answers/session.h"
 #include "inspect/answers/view.h"
 #include "text/pipeline/base64.h"
 

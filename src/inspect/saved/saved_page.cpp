@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <functional>
 #include <iterator>
-#include <memory>
 #include <utility>
 
-#include "base/replaced.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "inspect/answers/answer_writer.h"

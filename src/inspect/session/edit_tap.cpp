@@ -8,12 +8,10 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "heed/error.h"
 #include "heed/mask.h"
 #include "inspect/session/visible_keys.h"
-#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/session.h"
 
 namespace heed {
 namespace {

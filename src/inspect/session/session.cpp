@@ -14,7 +14,6 @@
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/session_memory.h"
-#include "inspect/session/texts.h"
 #include "models/model_tokenizer.h"
 
 namespace heed {

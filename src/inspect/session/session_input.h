@@ -1,5 +1,5 @@
-// The input of a session: texts or ids, and edits. A pass over its tokens, with a tap on the
-// activations.
+// The input of a session: texts or ids, and edits. Texts are cut to what the model can read, and
+// written as its folder says. A pass over a session's tokens, with a tap on the activations.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/generate.h"
+#include "heed/model.h"
 #include "heed/session.h"
 
 namespace heed {
@@ -61,5 +63,25 @@ struct PassOptions {
 /// Returns logits [T or 1, V]; for a model without a word head, the last states [T, C]. Keeps
 /// nothing else.
 Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options);
+
+enum class Keep { kAll, kFirst, kLast };
+
+/// Returns the part of `text` that has at most as many tokens as `model` has positions; all of
+/// `text` if it fits or if all is to be kept. Cuts between characters, and between tokens where a
+/// token ends with a character. The tokens of `pair`, a second text, count but are not cut.
+std::string shorten(const LoadedModel& model, const std::string& text, Keep keep,
+                    std::optional<std::string_view> pair = {});
+
+/// The same part of the last message, such that the whole chat fits.
+std::string shorten(const LoadedModel& model, std::span<const ChatMessage> messages, Keep keep);
+
+/// The tokens of a chat, placed within its last message, which the template may have trimmed.
+/// begin = end outside of the message.
+Encoding encode_chat(const LoadedModel& model, std::string_view chat, std::string_view message);
+
+/// Sets `args` from the folder's generation_config.json, except the members that are `given`. Like
+/// transformers, generation is greedy unless the file asks for sampling.
+void follow_folder(const LoadedModel& model, GenerateArgs& args,
+                   std::span<const std::string_view> given = {});
 
 }  // namespace heed

@@ -4,14 +4,189 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "heed/error.h"
-#include "onnx/operators/attention.h"
+#include "heed/mask.h"
+#include "heed/observe.h"
+#include "onnx/operators.h"
+#include "ops/matmul.h"
+#include "tensor/computable.h"
 #include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed::onnx {
 namespace {
+
+// Values of the mask's type that hide keys, for keys beyond its end.
+Tensor hidden(const Shape& shape, DType dtype) {
+  if (!is_floating(dtype)) return Tensor::zeros(shape, dtype);  // false
+  Tensor values = Tensor::empty(shape, DType::kF64);
+  std::fill_n(values.data<double>(), values.element_count(),
+              -std::numeric_limits<double>::infinity());
+  return Tensor::converted(values, dtype);
+}
+
+// A mask shorter than the keys hides the keys beyond its end.
+Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
+  const bool legal = mask.dtype() == DType::kBool || is_floating(mask.dtype());
+  if (!legal)
+    fail("Attention", "attn_mask", name(mask.dtype()), "bool or a floating type",
+         ErrorCode::kUnsupported);
+  if (1 > mask.rank() || mask.rank() > 4 || mask.dim(-1) > keys)
+    fail("Attention", "attn_mask.shape", to_string(mask.shape()),
+         fmt::format("one to four axes, the last at most {}", keys));
+  if (mask.dim(-1) == keys) return Tensor::copy_of(mask);
+  Shape shape = mask.shape();
+  shape[mask.rank() - 1] = keys;
+  Tensor longer = hidden(shape, mask.dtype());
+  copy_elements(mask, longer.view().slice(-1, 0, mask.dim(-1)));
+  return longer;
+}
+
+std::int64_t window(const NodeCall& call, const char* side) {
+  const std::int64_t keys = call.integer(side, -1);
+  if (keys < -1) fail("Attention", side, keys, "-1 or more");
+  return keys;
+}
+
+// The mask and the additive bias; owns the memory viewed by `args`.
+class AttentionMask {
+ public:
+  // `past` keys precede those of K; `total` counts both.
+  AttentionMask(const NodeCall& call, std::int64_t queries, std::int64_t past, std::int64_t total);
+
+  // Sets extents, mask and bias; the bias in the type `computed`.
+  void apply(AttentionArgs& args, DType computed);
+
+ private:
+  Tensor attn_mask_;  // as long as the keys; not given: no mask
+  Extents extents_;
+  Band band_;
+  Tensor bias_;
+};
+
+AttentionMask::AttentionMask(const NodeCall& call, std::int64_t queries, std::int64_t past,
+                             std::int64_t total) {
+  const ConstView mask = call.input(3);
+  const ConstView lengths = call.input(6);
+  if (mask.given()) attn_mask_ = as_long_as(mask, total);
+  const bool causal = call.integer("is_causal", 0) != 0;
+  band_ = {.left = window(call, "left_window_size"),
+           .right = causal ? 0 : window(call, "right_window_size")};
+  extents_.q_offset = {past};
+  if (!lengths.given()) return;
+  if (call.input(4).given() || lengths.dtype() != DType::kI64 || lengths.rank() != 1)
+    fail("Attention", "nonpad_kv_seqlen", to_string(lengths), "i64 [batch] and no past_key");
+  const auto* length = lengths.data<std::int64_t>();
+  extents_.q_offset.clear();
+  for (std::int64_t batch = 0; batch < lengths.dim(0); ++batch) {
+    extents_.key_length.push_back(length[batch]);
+    extents_.q_offset.push_back(length[batch] - queries);
+  }
+}
+
+void AttentionMask::apply(AttentionArgs& args, DType computed) {
+  args.extents = extents_;
+  if (band_.left >= 0 || band_.right >= 0) args.mask = Mask::band(band_);
+  if (!attn_mask_.given()) return;
+  if (attn_mask_.dtype() == DType::kBool) {
+    args.mask = args.mask & Mask::keep(attn_mask_);
+  } else {
+    bias_ = Tensor::converted(attn_mask_, computed);
+    args.scores.bias = bias_;
+  }
+}
+
+enum class ScoreStage : std::uint8_t { kRaw, kAfterSoftcap, kAfterMask, kAfterSoftmax };
+
+// Operands of the stages before the softmax, in the computing type.
+struct Operands {
+  explicit Operands(const AttentionArgs& args)
+      : q(args.q),
+        k(args.keys.k),
+        bias(args.scores.bias.given()
+                 ? args.scores.bias.broadcast_to(
+                       {args.q.dim(0), args.q.dim(1), args.q.dim(2), args.keys.k.dim(2)})
+                 : ConstView()) {}
+  Computable q, k, bias;
+};
+
+// Writes scale * q k^T of one head to [Tq, Tk], after the softcap if requested.
+void fill_head(const Operands& operands, const Scores& how, std::int64_t batch, std::int64_t head,
+               bool capped, const View& scores) {
+  const ConstView& q = operands.q;
+  const ConstView& k = operands.k;
+  const std::int64_t group = q.dim(1) / k.dim(1);
+  matmul({.a = q.select(0, batch).select(0, head),
+          .b = k.select(0, batch).select(0, head / group).permute({1, 0})},
+         scores);
+  in_computing_type(scores.dtype(), [&]<typename T>(T /*zero*/) {
+    T* const values = scores.data<T>();
+    const double cap = capped ? how.softcap : 0;
+    for (std::int64_t i = 0; i < scores.element_count(); ++i) {
+      const double score = how.scale[0] * values[i];
+      values[i] = static_cast<T>(cap > 0 ? cap * std::tanh(score / cap) : score);
+    }
+  });
+}
+
+std::int64_t entry(const std::vector<std::int64_t>& list, std::int64_t batch,
+                   std::int64_t otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : static_cast<std::size_t>(batch)];
+}
+
+// Adds the bias, and -inf where the mask or the length hides a key.
+template <typename T>
+void hide_head(const AttentionArgs& args, const ConstView& bias, std::int64_t batch,
+               std::int64_t head, T* scores) {
+  const std::int64_t queries = args.q.dim(2);
+  const std::int64_t keys = args.keys.k.dim(2);
+  const std::int64_t length = entry(args.extents.key_length, batch, keys);
+  const MaskPlace place = {
+      .batch = batch, .head = head, .q_offset = entry(args.extents.q_offset, batch, 0)};
+  const MaskRule* rule = args.mask.rule();
+  const T* added =
+      bias.given() ? bias.data<T>() + (batch * args.q.dim(1) + head) * queries * keys : nullptr;
+  for (std::int64_t i = 0; i < queries * keys; ++i) {
+    const std::int64_t row = i / keys;
+    const std::int64_t key = i % keys;
+    if (added != nullptr) scores[i] += added[i];
+    const bool visible = key < length && (rule == nullptr || rule->visible(place, row, key));
+    if (!visible) scores[i] = -std::numeric_limits<T>::infinity();
+  }
+}
+
+Tensor weights(const AttentionArgs& args, const Attended& attended) {
+  SelectionObserver observer;
+  const std::array<Observer*, 1> observers = {&observer};
+  observe(args, attended, observers);
+  return std::move(observer.values);
+}
+
+// [B, H, Tq, Tk] after a stage, in quadratic memory, as the operator requires. Before the mask it
+// is defined at every pair; after it masked pairs are -inf, and after the softmax 0.
+Tensor scores_after(ScoreStage stage, const AttentionArgs& args, const Attended& attended) {
+  if (stage == ScoreStage::kAfterSoftmax) return weights(args, attended);
+  const Operands operands(args);
+  const DType dtype = computing_type(args.q.dtype());
+  Tensor scores =
+      Tensor::empty({args.q.dim(0), args.q.dim(1), args.q.dim(2), args.keys.k.dim(2)}, dtype);
+  for (std::int64_t batch = 0; batch < scores.dim(0); ++batch) {
+    for (std::int64_t head = 0; head < scores.dim(1); ++head) {
+      const View own = scores.view().select(0, batch).select(0, head);
+      fill_head(operands, args.scores, batch, head, stage != ScoreStage::kRaw, own);
+      if (stage != ScoreStage::kAfterMask) continue;
+      in_computing_type(dtype, [&]<typename T>(T /*zero*/) {
+        hide_head(args, operands.bias, batch, head, own.data<T>());
+      });
+    }
+  }
+  return scores;
+}
 
 // The cache followed by the new tokens, [B, G, past + T, D].
 Tensor concatenated(const ConstView& past, const ConstView& now) {

@@ -6,7 +6,7 @@
 
 #include "heed/error.h"
 #include "heed/operators.h"
-#include "onnx/operators/attention.h"
+#include "onnx/operators.h"
 
 namespace heed::onnx {
 namespace {

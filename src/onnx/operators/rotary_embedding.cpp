@@ -4,7 +4,7 @@
 
 #include "heed/error.h"
 #include "heed/operators.h"
-#include "onnx/operators/attention.h"
+#include "onnx/operators.h"
 
 namespace heed::onnx {
 

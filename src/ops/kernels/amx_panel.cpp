@@ -1,6 +1,6 @@
-#include "ops/kernels/amx_panel.h"
-
 #include <immintrin.h>
+
+#include "ops/kernels/amx_tiles.h"
 
 // GCC 12's own avx512fintrin.h
 #if defined(__GNUC__) && !defined(__clang__)

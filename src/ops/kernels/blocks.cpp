@@ -1,7 +1,5 @@
 #include "ops/kernels/blocks.h"
 
-#include <algorithm>
-
 #include "base/parallel.h"
 #include "ops/kernels/matmul_kernels.h"
 

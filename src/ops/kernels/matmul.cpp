@@ -10,8 +10,6 @@
 #include "ops/kernels/matmul.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/thread_memory.h"

@@ -9,11 +9,9 @@
 #define HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
 #endif
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul_tile-inl.h"

@@ -14,7 +14,6 @@
 #include "ops/kernels/matmul_bytes-inl.h"
 #include "ops/kernels/matmul_few-inl.h"
 #include "ops/kernels/matmul_pack-inl.h"
-#include "ops/kernels/matmul_pairs-inl.h"
 #include "ops/kernels/matmul_round-inl.h"
 #include "ops/kernels/matmul_row-inl.h"
 #include "ops/kernels/matmul_tile-inl.h"

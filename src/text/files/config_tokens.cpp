@@ -5,7 +5,6 @@
 #include <iterator>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "base/wording.h"
 #include "heed/error.h"

@@ -9,7 +9,6 @@
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/files/sentence_piece_json.h"
-#include "text/files/sentence_piece_model.h"
 #include "text/model/bpe.h"
 #include "text/model/unigram.h"
 #include "text/pipeline/sentence_piece_parts.h"

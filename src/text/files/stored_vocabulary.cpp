@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "base/wording.h"
 #include "text/byte_bpe.h"
 #include "text/files/config_tokens.h"
 #include "text/files/sentence_piece_json.h"
-#include "text/files/sentence_piece_model.h"
 #include "text/pipeline/pattern.h"
 #include "text/pipeline_tokenizer.h"
 #include "text/utf8.h"

@@ -1,7 +1,6 @@
 // The functions that every template can call.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "text/jinja/parse_expression.h"
 #include "text/jinja/syntax.h"
 #include "text/jinja/token_stream.h"
 

@@ -1,5 +1,4 @@
-#include "text/jinja/parse_expression.h"
-
+// The expressions of a template.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -8,6 +7,8 @@
 #include <utility>
 
 #include "base/numbers.h"
+#include "text/jinja/syntax.h"
+#include "text/jinja/token_stream.h"
 
 namespace heed::jinja {
 namespace {

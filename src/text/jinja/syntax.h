@@ -72,6 +72,14 @@ struct Statement {
   std::vector<Statement> otherwise = {};
 };
 
+class TokenStream;
+
+ExpressionPtr read_expression(TokenStream& tokens);
+/// One expression, or several separated by commas: a tuple. Without a condition, "if" ends it.
+ExpressionPtr read_tuple(TokenStream& tokens, bool has_condition);
+/// Filters without a value before them, for a `set` block.
+ExpressionPtr read_filters(TokenStream& tokens);
+
 /// Errors are kCorrupt, or kUnsupported for unsupported features, with the line as place.
 std::vector<Statement> parse(std::string_view source);
 

@@ -8,7 +8,6 @@
 #include "text/jinja/texts.h"
 
 namespace heed::jinja {
-
 namespace {
 
 constexpr int kMostNesting = 200;

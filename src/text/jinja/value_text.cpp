@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "text/jinja/value.h"
 #include "text/unicode/properties.h"
@@ -85,24 +86,9 @@ std::string representation(const Value& value) {
 namespace {
 
 std::string json_escape(char32_t code) {
-  switch (code) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    case '\b':
-      return "\\b";
-    case '\f':
-      return "\\f";
-    default:
-      break;
-  }
+  constexpr std::u32string_view kPlain = U"\"\\\n\r\t\b\f";
+  constexpr std::string_view kLetters = "\"\\nrtbf";
+  if (const std::size_t at = kPlain.find(code); at != kPlain.npos) return {'\\', kLetters[at]};
   const auto number = static_cast<std::uint32_t>(code);
   if (number < 0x10000) return fmt::format("\\u{:04x}", number);
   const std::uint32_t rest = number - 0x10000;

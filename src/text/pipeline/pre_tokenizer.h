@@ -18,17 +18,6 @@ using PreTokenizer = std::function<void(const Piece& piece, Arena& arena, std::v
 /// Reads the component `pre_tokenizer` of a file, or a part of it; empty if there is none.
 PreTokenizer read_pre_tokenizer(const TokenizerFile& file, const Json& component);
 
-/// Cuts the pieces of each part with the next one.
-PreTokenizer cut_in_turn(std::vector<PreTokenizer> parts);
-
-PreTokenizer read_split(const TokenizerFile& file, const Json& component);
-PreTokenizer read_digits(const TokenizerFile& file, const Json& component);
-PreTokenizer read_punctuation(const TokenizerFile& file, const Json& component);
-PreTokenizer read_delimiter(const TokenizerFile& file, const Json& component);
-PreTokenizer read_whitespace(const TokenizerFile& file, const Json& component);
-PreTokenizer read_whitespace_split(const TokenizerFile& file, const Json& component);
-PreTokenizer read_bert_pre_tokenizer(const TokenizerFile& file, const Json& component);
-
 /// `Metaspace`: a visible mark for spaces, as pre-tokeniser and decoder.
 struct Metaspace {
   enum class Prepend { kAlways, kFirst, kNever };  // a mark before each part, or before the text

@@ -1,4 +1,4 @@
-// From logits to the words that may be drawn, like in src/generate/sampling.cpp: temperature, top-k, top-p.
+// From logits to the words that may be drawn, like in src/generate/rules.cpp: temperature, top-k, top-p.
 
 export interface Sampling { temperature: number; topK: number; topP: number }
 
