@@ -28,7 +28,8 @@ Json bert_config(const GgufKeys& keys) {
 }
 
 Json bert_keys(const Config& config) {
-  return {{"context_length", config.extent("max_position_embeddings", 512)},
+  return {{"vocab_size", config.extent("vocab_size", 30522)},
+          {"context_length", config.extent("max_position_embeddings", 512)},
           {"embedding_length", config.extent("hidden_size", 768)},
           {"feed_forward_length", config.extent("intermediate_size", 3072)},
           {"block_count", config.extent("num_hidden_layers", 12)},

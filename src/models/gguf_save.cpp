@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/formats/json.h"
@@ -52,11 +58,48 @@ struct NamedTensor {
   Tensor value;
 };
 
-// Like llama.cpp, keeps norms per head [heads, D] in f32.
+constexpr std::string_view kHead = "output.weight";
+
+std::span<const float> numbers_of(const Tensor& value) {
+  return {value.data<float>(), static_cast<std::size_t>(value.element_count())};
+}
+
+// The tensors that llama.cpp's converter keeps in f32. llama.cpp ends the process if those that it
+// adds to activations (biases of experts, positions) have another type.
+bool is_always_f32(const NamedTensor& tensor) {
+  constexpr std::string_view kEndings[] = {"_norm.weight", "ffn_gate_inp.weight",
+                                           "ffn_gate_inp_shexp.weight", "position_embd.weight",
+                                           "token_types.weight"};
+  const std::string_view name = tensor.name;
+  return tensor.value.rank() < 2 || !name.ends_with(".weight") ||
+         std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
+}
+
 const GgufType* type_of(const NamedTensor& tensor, const GgufType* wanted) {
-  const auto& [name, value] = tensor;
-  if (value.rank() < 2 || name.ends_with("_norm.weight")) return gguf_type_named("F32");
-  return value.dim(-1 + value.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
+  if (is_always_f32(tensor)) return gguf_type_named("F32");
+  // Like llama.cpp, keeps T5's distances out of blocks.
+  const bool has_blocks = !tensor.name.ends_with("attn_rel_b.weight");
+  const std::int64_t columns = tensor.value.dim(tensor.value.rank() - 1);
+  return wanted->blocks == nullptr || (has_blocks && columns % wanted->elements == 0)
+             ? wanted
+             : gguf_type_named("F16");
+}
+
+// The largest number of a type. A block's scale is an f16: the largest number over the largest
+// code.
+float largest_of(const GgufType& type) {
+  constexpr float kF16 = 65519;  // rounds to 65504
+  if (type.name == "Q8_0") return 127 * kF16;
+  if (type.name == "Q4_0") return 8 * kF16;
+  return type.plain == DType::kF16 ? kF16 : std::numeric_limits<float>::max();
+}
+
+void add_not_finite(const NamedTensor& tensor, const GgufType& type,
+                    std::vector<std::string>& names) {
+  const auto count = std::ranges::count_if(
+      numbers_of(tensor.value),
+      [largest = largest_of(type)](float number) { return !(std::abs(number) <= largest); });
+  if (count > 0) names.push_back(fmt::format("{} ({})", tensor.name, count));
 }
 
 std::vector<NamedTensor> factors_of(const GgufWritten& keys) {
@@ -101,7 +144,6 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
 // llama.cpp looks for a head in some architectures' files although it equals the words, and in
 // others reads the words alone.
 void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>& tensors) {
-  constexpr std::string_view kHead = "output.weight";
   const bool has_own = std::ranges::find(tensors, kHead, &NamedTensor::name) != tensors.end();
   if (has_own && architecture.decoder.head == GgufHead::kTied)
     fail("gguf", "the head", "apart from the words",
@@ -139,8 +181,8 @@ std::vector<std::string_view> gguf_written_types() {
   return types;
 }
 
-std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
-                                   std::string_view type) {
+GgufSaved save_gguf(const std::filesystem::path& path, const LoadedModel& model,
+                    std::string_view type) {
   const auto* file_type =
       std::ranges::find(kFileTypes, type, &std::pair<std::string_view, std::int64_t>::first);
   if (file_type == std::end(kFileTypes))
@@ -156,24 +198,27 @@ std::vector<std::string> save_gguf(const std::filesystem::path& path, const Load
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
   if (model.tokenizer)
     write_token_lists(*model.tokenizer, model.model->info().vocabulary, metadata);
+  else
+    metadata.set("tokenizer.ggml.model", "no_vocab");
   add_special_tokens(model.model->info(), metadata);
   if (!model.folder.empty())
     if (const auto chat = find_chat_template(model.folder, /*has_tools=*/false))
       metadata.set("tokenizer.chat_template", chat->source);
   if (architecture.name == "bert")
     metadata.set("tokenizer.ggml.token_type_count", model.model->info().token_types);
-  std::vector<std::string> omitted;
+  GgufSaved saved;
   std::vector<NamedTensor> tensors =
-      stored_tensors(*model.model, gguf_names(architecture, config), keys, omitted);
+      stored_tensors(*model.model, gguf_names(architecture, config), keys, saved.omitted);
   settle_head(architecture, tensors);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
-  for (const NamedTensor& tensor : tensors)
-    out.push_back({.name = tensor.name,
-                   .view = tensor.value.view(),
-                   .type = type_of(tensor, gguf_type_named(type))});
+  for (const NamedTensor& tensor : tensors) {
+    const GgufType* const own = type_of(tensor, gguf_type_named(type));
+    out.push_back({.name = tensor.name, .view = tensor.value.view(), .type = own});
+    add_not_finite(tensor, *own, saved.not_finite);
+  }
   write_gguf(path, metadata, out);
-  return omitted;
+  return saved;
 }
 
 }  // namespace heed

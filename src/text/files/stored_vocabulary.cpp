@@ -246,7 +246,7 @@ std::unique_ptr<Tokenizer> read_word_piece_lists(const StoredVocabulary& stored)
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_stored_vocabulary(const StoredVocabulary& stored) {
-  if (stored.model.empty()) return nullptr;
+  if (stored.model.empty() || stored.model == "no_vocab") return nullptr;
   check(stored);
   if (stored.model == "llama" || stored.model == "t5") return read_sentence_piece_lists(stored);
   if (stored.model == "gpt2") return read_byte_lists(stored);

@@ -17,7 +17,7 @@ namespace heed {
 struct StoredVocabulary {
   std::string file = {};   // for messages
   std::string model = {};  // "llama" (SentencePiece BPE), "gpt2" (byte-level BPE), "bert"
-                           // (WordPiece), "t5" (unigram)
+                           // (WordPiece), "t5" (unigram), "no_vocab" (ids alone)
   std::string pre = {};    // how words are split before merging: "llama-bpe"
   std::vector<std::string> pieces = {};
   std::vector<float> scores = {};

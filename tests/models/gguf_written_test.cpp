@@ -1,0 +1,121 @@
+// What heed writes into GGUF files so that llama.cpp computes the same: types of tensors, T5's
+// head, special tokens, rotary factors. Then what the refusals name.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/model.h"
+#include "io/atomic_file.h"
+#include "io/gguf.h"
+#include "models/gguf_save.h"
+#include "support/gguf_writer.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+
+namespace heed::gguf_written {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::string_view kSizes = R"("vocab_size": 64, "max_position_embeddings": 64,
+  "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2)";
+
+LoadedModel model_of(std::string_view config) {
+  LoadedModel model;
+  model.model = make_model(fmt::format("{{{}}}", config), 3);
+  return model;
+}
+
+LoadedModel small(std::string_view more) { return model_of(fmt::format("{}, {}", more, kSizes)); }
+
+Gguf saved(const LoadedModel& model, std::string_view type = "F32") {
+  static int count = 0;
+  static const test::Scratch scratch;
+  const fs::path path = scratch / fmt::format("{}.gguf", ++count);
+  save_gguf(path, model, type);
+  return Gguf::open(path);
+}
+
+std::string message_of(const LoadedModel& model) {
+  try {
+    saved(model);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Tensor logits_of(const Model& model) {
+  heed::Run run;
+  const Tensor ids = test::random_ids({2, 9}, 64, 1), source = test::random_ids({2, 7}, 64, 2);
+  if (!model.info().reads_source()) return model.forward({.ids = ids}, run);
+  return model.forward({.ids = ids, .source = source}, run);
+}
+
+// --- types ---
+
+void expect_types(const LoadedModel& model, const std::vector<std::string>& in_f32,
+                  const std::vector<std::string>& in_blocks) {
+  for (const std::string type : {"F16", "BF16", "Q8_0", "Q4_0"}) {
+    const Gguf file = saved(model, type);
+    for (const auto& [names, expected] : {std::pair(in_f32, std::string("F32")), {in_blocks, type}})
+      for (const std::string& name : names) {
+        ASSERT_NE(file.find(name), nullptr) << name;
+        EXPECT_EQ(file.find(name)->type->name, expected) << name << " of a file in " << type;
+      }
+  }
+}
+
+// llama.cpp ends the process for a bias that is not f32.
+TEST(GgufTypes, BiasesAndRoutersOfExpertsAreF32) {
+  expect_types(small(R"("model_type": "gpt_oss", "num_local_experts": 2, "num_experts_per_tok": 1,
+               "head_dim": 16, "rope_scaling": {"rope_type": "default"})"),
+               {"blk.0.ffn_gate_exps.bias", "blk.0.ffn_up_exps.bias", "blk.0.ffn_down_exps.bias",
+                "blk.0.ffn_gate_inp.weight", "blk.0.attn_sinks.weight", "blk.0.attn_q.bias"},
+               {"blk.0.ffn_gate_exps.weight", "blk.0.ffn_down_exps.weight", "token_embd.weight"});
+  expect_types(small(R"("model_type": "qwen2_moe", "num_experts": 2, "num_experts_per_tok": 1,
+               "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32)"),
+               {"blk.0.ffn_gate_inp.weight", "blk.0.ffn_gate_inp_shexp.weight"},
+               {"blk.0.ffn_gate_exps.weight", "blk.0.ffn_gate_shexp.weight"});
+}
+
+TEST(GgufTypes, PositionsAndKindsOfTextsAreF32) {
+  expect_types(small(R"("model_type": "bert")"), {"token_types.weight", "position_embd.weight"},
+               {"token_embd.weight", "blk.0.attn_q.weight"});
+  expect_types(model_of(R"("model_type": "gpt2", "vocab_size": 64, "n_embd": 32, "n_head": 2,
+                           "n_layer": 1, "n_positions": 16)"),
+               {"position_embd.weight"}, {"token_embd.weight"});
+}
+
+// A block's scale is an f16: its numbers reach the largest code times 65504.
+TEST(GgufTypes, ANumberIsTooLargeByTheTypeOfItsTensor) {
+  const test::Scratch scratch;
+  const LoadedModel model = small(R"("model_type": "llama", "tie_word_embeddings": true)");
+  const auto too_large = [&](float number, const char* type) {
+    for (Parameter* parameter : model.model->parameters())
+      if (parameter->name.ends_with("layers.1.mlp.up_proj.weight") ||
+          parameter->name.ends_with("layers.1.input_layernorm.weight"))
+        parameter->value.data<float>()[5] = number;
+    return save_gguf(scratch / "m.gguf", model, type).not_finite;
+  };
+  constexpr const char* kUp = "blk.1.ffn_up.weight (1)";
+  EXPECT_THAT(too_large(1e6F, "Q8_0"), IsEmpty());
+  EXPECT_THAT(too_large(8.3e6F, "Q8_0"), IsEmpty());
+  EXPECT_THAT(too_large(-8.4e6F, "Q8_0"), ElementsAre(kUp));
+  EXPECT_THAT(too_large(5e5F, "Q4_0"), IsEmpty());
+  EXPECT_THAT(too_large(6e5F, "Q4_0"), ElementsAre(kUp));
+  EXPECT_THAT(too_large(7e4F, "F16"), ElementsAre(kUp));
+  EXPECT_THAT(too_large(1e30F, "BF16"), IsEmpty());
+  EXPECT_EQ(too_large(std::numeric_limits<float>::quiet_NaN(), "F32").size(), 2U);
+}
+
+}  // namespace
+}  // namespace heed::gguf_written
