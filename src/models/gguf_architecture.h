@@ -164,12 +164,14 @@ struct GgufArchitecture {
   std::vector<std::string_view> model_types;  // the types that can be written; reading gives the
                                               // first, unless `finish` changes it
   GgufDecoder decoder = {};
-  // An encoder or encoder-decoder has these functions instead of `decoder`.
+  // An encoder or encoder-decoder has these functions instead of `decoder`, except for its head.
   Json (*config)(const GgufKeys& keys) = nullptr;
   Json (*keys)(const Config& config) = nullptr;
   std::vector<GgufName> (*names)(const Config& config) = nullptr;
   std::vector<GgufFact> (*facts)(const Config& config) = nullptr;
   bool (*writes)(const Config& config) = nullptr;  // null: can write all its model_types
+  // The factor of states before the head, which llama.cpp does not have. Null: none.
+  double (*head_scale)(const Config& config) = nullptr;
 };
 
 const std::vector<GgufArchitecture>& gguf_architectures();

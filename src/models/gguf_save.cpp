@@ -141,6 +141,15 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   return tensors;
 }
 
+// llama.cpp has no factor of the states before the head, so the head in the file contains it.
+void scale_head(double factor, std::vector<NamedTensor>& tensors) {
+  const auto head = std::ranges::find(tensors, kHead, &NamedTensor::name);
+  if (factor == 1 || head == tensors.end()) return;
+  head->value = head->value.clone();
+  for (std::int64_t i = 0; i < head->value.element_count(); ++i)
+    head->value.data<float>()[i] *= static_cast<float>(factor);
+}
+
 // llama.cpp looks for a head in some architectures' files although it equals the words, and in
 // others reads the words alone.
 void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>& tensors) {
@@ -210,6 +219,7 @@ GgufSaved save_gguf(const std::filesystem::path& path, const LoadedModel& model,
   std::vector<NamedTensor> tensors =
       stored_tensors(*model.model, gguf_names(architecture, config), keys, saved.omitted);
   settle_head(architecture, tensors);
+  if (architecture.head_scale != nullptr) scale_head(architecture.head_scale(config), tensors);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
   for (const NamedTensor& tensor : tensors) {

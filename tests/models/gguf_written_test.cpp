@@ -117,5 +117,63 @@ TEST(GgufTypes, ANumberIsTooLargeByTheTypeOfItsTensor) {
   EXPECT_EQ(too_large(std::numeric_limits<float>::quiet_NaN(), "F32").size(), 2U);
 }
 
+// --- T5 ---
+
+constexpr std::string_view kT5 = R"("model_type": "t5", "vocab_size": 64, "d_model": 32, "d_kv": 8,
+  "d_ff": 24, "num_layers": 2, "num_heads": 4)";
+
+std::vector<float> head_of(const Gguf& file, std::string_view name) {
+  const GgufTensor* const tensor = file.find(name);
+  if (tensor == nullptr) return {};
+  const auto* numbers = reinterpret_cast<const float*>(file.bytes(*tensor).data());
+  return {numbers, numbers + tensor->shape.element_count()};
+}
+
+// llama.cpp does not scale the states before the head.
+TEST(GgufT5, ATiedHeadIsWrittenWithItsFactor) {
+  const LoadedModel model = model_of(kT5);
+  const Gguf file = saved(model);
+  std::vector<float> expected = head_of(file, "token_embd.weight");
+  for (float& number : expected) number *= 1 / std::sqrt(32.0F);
+  EXPECT_THAT(head_of(file, "output.weight"), testing::Pointwise(testing::FloatEq(), expected));
+}
+
+TEST(GgufT5, AWrittenModelHasTheSameLogits) {
+  for (const std::string_view more :
+       {"", R"(, "scale_decoder_outputs": false)", R"(, "tie_word_embeddings": false)",
+        R"(, "tie_word_embeddings": false, "scale_decoder_outputs": true)"}) {
+    const LoadedModel model = model_of(fmt::format("{}{}", kT5, more));
+    const LoadedModel read = load_model(saved(model).path());
+    const Tensor expected = logits_of(*model.model);
+    EXPECT_LE(test::largest_difference(logits_of(*read.model), expected), 1e-5) << more;
+    EXPECT_GT(test::largest_difference(expected, Tensor::zeros(expected.shape())), 0.01) << more;
+  }
+}
+
+// llama.cpp's converter writes no head for tied words.
+TEST(GgufT5, AFileWithoutAHeadHasTiedWordsThatAreScaled) {
+  const LoadedModel model = model_of(kT5);
+  const Gguf file = saved(model);
+  test::GgufWriter writer;
+  writer.key("general.architecture", "t5");
+  for (const auto& [key, value] : {std::pair("context_length", 512U),
+                                   {"embedding_length", 32U},
+                                   {"feed_forward_length", 24U},
+                                   {"block_count", 2U},
+                                   {"attention.head_count", 4U},
+                                   {"attention.key_length", 8U},
+                                   {"attention.relative_buckets_count", 32U}})
+    writer.key(fmt::format("t5.{}", key), value);
+  writer.key("t5.attention.layer_norm_rms_epsilon", 1e-6F);
+  for (const auto& [name, tensor] : file.tensors())
+    if (name != "output.weight")
+      writer.tensor(name, {tensor.shape.begin(), tensor.shape.end()}, head_of(file, name));
+  const test::Scratch scratch;
+  write_file(scratch / "t5.gguf", writer.file());
+  EXPECT_EQ(test::largest_difference(logits_of(*load_model(scratch / "t5.gguf").model),
+                                     logits_of(*model.model)),
+            0);
+}
+
 }  // namespace
 }  // namespace heed::gguf_written
