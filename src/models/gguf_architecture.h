@@ -50,7 +50,8 @@ class GgufKeys {
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool flag(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
-  /// A special token, `tokenizer.ggml.bos_token_id`; null if there is none.
+  /// A special token, `tokenizer.ggml.bos_token_id`; null if there is none. Like llama.cpp, ignores
+  /// an id outside of the vocabulary.
   Json id(std::string_view key) const;
   bool has_tensor(std::string_view tensor) const { return content_.tensors.contains(tensor); }
   /// An extent of a tensor that must exist.

@@ -178,8 +178,12 @@ StoredVocabulary GgufModel::vocabulary() const {
     const std::string* found = file_[key].as_text();
     return found == nullptr ? std::string() : *found;
   };
+  // Like llama.cpp, ignores an id that no token has.
+  const std::size_t count = file_["tokenizer.ggml.tokens"].items().size();
   const auto id = [&](const char* key) {
-    return file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
+    const std::int64_t found =
+        file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
+    return std::cmp_less(found, count) ? found : -1;
   };
   const auto flag = [&](const char* key) {
     return file_[fmt::format("tokenizer.ggml.{}", key)].as_flag();

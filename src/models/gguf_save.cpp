@@ -163,12 +163,16 @@ void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>&
   if (words != tensors.end()) tensors.push_back({std::string(kHead), words->value.share()});
 }
 
+// A configuration may name tokens that its model does not have.
 void add_special_tokens(const ModelInfo& info, Json& metadata) {
+  const auto is_token = [&](std::int64_t id) { return id >= 0 && id < info.vocabulary; };
   // T5 has a separate key for its first token.
-  if (info.first_token >= 0 && !info.reads_source())
+  if (is_token(info.first_token) && !info.reads_source())
     metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
-  if (!info.end_tokens.empty()) metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens[0]);
-  if (info.end_tokens.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", info.end_tokens[1]);
+  std::vector<std::int64_t> ends;
+  std::ranges::copy_if(info.end_tokens, std::back_inserter(ends), is_token);
+  if (!ends.empty()) metadata.set("tokenizer.ggml.eos_token_id", ends[0]);
+  if (ends.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", ends[1]);
 }
 
 GgufContent content_of(const std::string& file, const Json& metadata,

@@ -175,5 +175,26 @@ TEST(GgufT5, AFileWithoutAHeadHasTiedWordsThatAreScaled) {
             0);
 }
 
+// --- special tokens ---
+
+TEST(GgufTokens, IdsThatTheModelDoesNotHaveAreNotWritten) {
+  const Gguf file = saved(small(R"("model_type": "llama", "bos_token_id": 255000,
+                                   "eos_token_id": [255001, 7], "pad_token_id": -1)"));
+  EXPECT_TRUE(file["tokenizer.ggml.bos_token_id"].is_null());
+  EXPECT_EQ(file["tokenizer.ggml.eos_token_id"], Json(7));
+  EXPECT_TRUE(file["tokenizer.ggml.eot_token_id"].is_null());
+  const LoadedModel read = load_model(file.path());
+  EXPECT_EQ(read.model->info().first_token, -1);
+  EXPECT_THAT(read.model->info().end_tokens, ElementsAre(7));
+}
+
+// llama.cpp refuses a file that does not say what its tokenizer is.
+TEST(GgufTokens, AModelWithoutATokenizerSaysSo) {
+  const Gguf file = saved(small(R"("model_type": "bert")"));
+  EXPECT_EQ(file["tokenizer.ggml.model"], Json("no_vocab"));
+  EXPECT_EQ(file["bert.vocab_size"], Json(64));
+  EXPECT_EQ(load_model(file.path()).tokenizer, nullptr);
+}
+
 }  // namespace
 }  // namespace heed::gguf_written

@@ -25,7 +25,7 @@ struct StoredVocabulary {
   std::vector<std::string> merges = {};
   std::string charsmap = {};
   std::int64_t begin = -1, end = -1, unknown = -1, separator = -1, padding = -1, mask = -1,
-               first = -1;  // ids; -1: none
+               first = -1;  // ids of pieces; -1: none
   std::optional<bool> add_begin = {}, add_end = {}, add_space_prefix = {}, remove_extra_spaces = {};
 };
 
