@@ -85,7 +85,7 @@ std::vector<GgufArchitecture> llamas() {
   return {{.name = "llama",
            .model_types = {"llama", "mistral", "ministral", "mixtral"},
            .decoder = {.class_name = "LlamaForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .turns_neighbours = true,
                        .experts = "num_local_experts",
                        .signs = {kBias, kMlpBias},
@@ -93,7 +93,7 @@ std::vector<GgufArchitecture> llamas() {
           {.name = "granite",
            .model_types = {"granite"},
            .decoder = {.class_name = "GraniteForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .turns_neighbours = true,
                        .values = {{"attention.scale", "attention_multiplier", 1.0},
                                   {"embedding_scale", "embedding_multiplier"},
@@ -234,7 +234,7 @@ std::vector<GgufArchitecture> phis() {
           {.name = "phi3",
            .model_types = {"phi3"},
            .decoder = {.class_name = "Phi3ForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .share = kPartial,
                        .period = kAllSlide}}};
 }

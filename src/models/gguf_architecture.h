@@ -129,8 +129,8 @@ enum class GgufHead : std::uint8_t {
 struct GgufDecoder {
   const char* class_name = "";  // the class in transformers
   GgufHead head = GgufHead::kEither;
-  bool long_rope = false;   // llama.cpp reads two lists of factors (longrope)
-  TrainingKeys sizes = {};  // key names in config.json
+  bool has_factors = false;  // llama.cpp reads factors of frequencies (Llama 3's, longrope)
+  TrainingKeys sizes = {};   // key names in config.json
   const char* epsilon = "rms_norm_eps";
   bool centred = false;                   // LayerNorm, whose epsilon has another key
   bool rotates = true;                    // false: it has a table of positions
@@ -221,6 +221,9 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape);
 std::string gguf_fact(bool is);
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
                     const std::vector<bool>& slides, Json& config);
-void write_gguf_rope(const DecoderShape& shape, GgufWritten& written);
+/// The numbers by which frequencies are divided, if there is one per pair for texts of all lengths.
+std::vector<double> fixed_rope_factors(const RopeScaling& rope);
+void write_gguf_rope(const GgufArchitecture& architecture, const DecoderShape& shape,
+                     GgufWritten& written);
 
 }  // namespace heed

@@ -196,5 +196,48 @@ TEST(GgufTokens, AModelWithoutATokenizerSaysSo) {
   EXPECT_EQ(load_model(file.path()).tokenizer, nullptr);
 }
 
+// --- rotary factors ---
+
+std::string llama3(int trained, int high = 4) {
+  return fmt::format(R"("model_type": "llama", "rope_theta": 10000.0, "rope_scaling": {{
+      "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": {},
+      "original_max_position_embeddings": {}}})",
+                     high, trained);
+}
+
+TEST(GgufRope, Llama3IsWrittenWhateverTheLengthThatItWasTrainedOn) {
+  for (const int trained : {32, 50, 64, 1000, 8192, 131072}) {
+    const LoadedModel model = small(llama3(trained));
+    EXPECT_LE(test::largest_difference(logits_of(*load_model(saved(model).path()).model),
+                                       logits_of(*model.model)),
+              1e-6)
+        << trained;
+  }
+}
+
+TEST(GgufRope, Llama3WithOtherEndsOfItsRampIsWritten) {
+  const LoadedModel model = small(llama3(64, 8));
+  EXPECT_LE(test::largest_difference(logits_of(*load_model(saved(model).path()).model),
+                                     logits_of(*model.model)),
+            1e-6);
+}
+
+// llama.cpp refuses a file with a tensor that it does not read.
+TEST(GgufRope, Llama3IsRefusedWhereLlamaCppReadsNoFactors) {
+  std::string config = llama3(64);
+  config.replace(config.find("llama"), 5, "qwen2");
+  EXPECT_EQ(
+      message_of(small(config)),
+      "gguf: rope_type is llama3, expected none, linear or yarn: llama.cpp's 'qwen2' reads no "
+      "factors of frequencies");
+}
+
+TEST(GgufRope, APowerOfTwoIsReadAsLlama3) {
+  const auto model = load_model(saved(small(llama3(64))).path());
+  EXPECT_THAT(model.model->config_json(), testing::HasSubstr("\"rope_type\": \"llama3\""));
+  EXPECT_THAT(model.model->config_json(),
+              testing::HasSubstr("\"original_max_position_embeddings\": 64"));
+}
+
 }  // namespace
 }  // namespace heed::gguf_written
