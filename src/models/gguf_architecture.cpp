@@ -351,7 +351,7 @@ std::vector<GgufName> gguf_names(const GgufArchitecture& architecture, const Con
 
 void require_said(const GgufArchitecture& architecture, const Config& config,
                   const GgufContent& content) {
-  const Config read = Config::parse(gguf_config(architecture, content).dump(), content.file);
+  const Config read = Config::made(gguf_config(architecture, content).dump(), content.file);
   const std::vector<GgufFact> own = facts_of(architecture, config),
                               others = facts_of(architecture, read);
   for (std::size_t i = 0; i < own.size(); ++i)
@@ -366,15 +366,16 @@ void require_said(const GgufArchitecture& architecture, const Config& config,
 
 const GgufArchitecture& gguf_architecture(const Config& config) {
   const std::string wanted = config.text("model_type", "");
-  std::string known;
+  std::vector<std::string_view> known;
   for (const GgufArchitecture& architecture : gguf_architectures())
     for (const std::string_view type : architecture.model_types) {
       if (type == wanted && (architecture.writes == nullptr || architecture.writes(config)))
         return architecture;
-      known += (known.empty() ? "" : ", ") + std::string(type);
+      if (std::ranges::find(known, type) == known.end()) known.push_back(type);
     }
   config.refuse("model_type", fmt::format("'{}'", wanted),
-                "one that GGUF files are written of: " + known, ErrorCode::kUnsupported);
+                "one that GGUF files are written of: " + joined(known, ", "),
+                ErrorCode::kUnsupported);
 }
 
 const GgufArchitecture& gguf_architecture(const GgufContent& content) {

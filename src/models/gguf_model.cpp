@@ -13,7 +13,6 @@
 #include "base/formats/json.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
-#include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "tensor/views.h"
 
@@ -61,8 +60,7 @@ const GgufModel::Entries& GgufModel::entries() const {
 }
 
 GgufModel::Entries GgufModel::make_entries() const {
-  const std::vector<GgufName> names =
-      gguf_names(architecture_, Config::parse(config_json(), path().string()));
+  const std::vector<GgufName> names = gguf_names(architecture_, config());
   Entries entries;
   for (const auto& [name, tensor] : file_.tensors()) {
     if (is_factors(name)) continue;  // part of the configuration

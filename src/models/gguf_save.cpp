@@ -186,6 +186,14 @@ GgufContent content_of(const std::string& file, const Json& metadata,
   return content;
 }
 
+// For messages: the file of the model's configuration.
+std::string source_of(const LoadedModel& model) {
+  if (model.folder.empty()) return "config";
+  const std::filesystem::path config = model.folder / "config.json";
+  std::error_code ignored;
+  return (std::filesystem::exists(config, ignored) ? config : model.folder).string();
+}
+
 }  // namespace
 
 std::vector<std::string_view> gguf_written_types() {
@@ -200,7 +208,7 @@ GgufSaved save_gguf(const std::filesystem::path& path, const LoadedModel& model,
       std::ranges::find(kFileTypes, type, &std::pair<std::string_view, std::int64_t>::first);
   if (file_type == std::end(kFileTypes))
     fail("gguf", "type", type, fmt::format("one of {}", joined(gguf_written_types(), ", ")));
-  const Config config = Config::parse(model.model->config_json(), "config");
+  const Config config = Config::made(model.model->config_json(), source_of(model));
   const GgufArchitecture& architecture = gguf_architecture(config);
   Json metadata = {{"general.architecture", architecture.name},
                    {"general.name", model.name},

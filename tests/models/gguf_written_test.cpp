@@ -239,5 +239,42 @@ TEST(GgufRope, APowerOfTwoIsReadAsLlama3) {
               testing::HasSubstr("\"original_max_position_embeddings\": 64"));
 }
 
+// --- refusals ---
+
+TEST(GgufRefusals, NameTheFileOfTheConfigurationAndNoLineOfIt) {
+  const test::Scratch scratch;
+  fs::create_directories(scratch / "opt");
+  LoadedModel model = small(R"("model_type": "opt", "word_embed_proj_dim": 32)");
+  save_model(scratch / "opt", model, DType::kF32);
+  EXPECT_THAT(message_of(load_model(scratch / "opt")),
+              testing::StartsWith((scratch / "opt/config.json").string() +
+                                  ": model_type is 'opt', expected one that GGUF files are "
+                                  "written of: llama, "));
+}
+
+TEST(GgufRefusals, NameEachTypeOnce) {
+  const std::string text = message_of(small(R"("model_type": "opt", "word_embed_proj_dim": 32)"));
+  EXPECT_THAT(text, testing::EndsWith(", bert, t5, mt5"));
+}
+
+TEST(GgufRefusals, OfAFileNameItAndTheKeyAlone) {
+  const test::Scratch scratch;
+  test::GgufWriter writer;
+  writer.key("general.architecture", "bert").key("bert.embedding_length", 32U);
+  writer.key("bert.feed_forward_length", 24U).key("bert.block_count", 1U);
+  writer.key("bert.attention.head_count", 3U).key("bert.attention.layer_norm_epsilon", 1e-6F);
+  for (const char* name : {"token_embd", "position_embd", "token_types"})
+    writer.tensor(fmt::format("{}.weight", name), {2, 32}, std::vector<float>(64));
+  write_file(scratch / "m.gguf", writer.file());
+  try {
+    load_model(scratch / "m.gguf");
+    FAIL() << "loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              (scratch / "m.gguf").string() +
+                  ": hidden_size is 32, expected a multiple of num_attention_heads (3)");
+  }
+}
+
 }  // namespace
 }  // namespace heed::gguf_written
