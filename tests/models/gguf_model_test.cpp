@@ -195,6 +195,14 @@ class Home : public testing::Test {
         return find_model(name) == model.folder ? model.folder.string() : "found elsewhere";
     return "not listed";
   }
+  static std::string refusal_of(const std::string& name) {
+    try {
+      find_model(name);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "found";
+  }
 
   test::Scratch scratch_;
   std::string old_;
@@ -223,7 +231,9 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:somebody/other"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:hf.co/owner/other-GGUF:Q4_0"), store / "blobs/sha256-12");
-  EXPECT_EQ(found("ollama:tiny:gone"), store / "blobs/sha256-13");
+  EXPECT_EQ(refusal_of("ollama:tiny:gone"),
+            (store / "blobs/sha256-13").string() +
+                ": no such file, expected the weights that the manifest of ollama:tiny:gone names");
   EXPECT_EQ(why_not_loaded(store / "blobs/sha256-13"),
             (store / "blobs/sha256-13").string() + " does not exist");
   EXPECT_EQ(found("ollama:tiny:outside"), manifests / "library/tiny/outside");
