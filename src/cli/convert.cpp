@@ -120,12 +120,7 @@ std::string report(const ConvertOptions& options, const LoadedModel& model,
   return said;
 }
 
-// Blocks have f16 scales, so their numbers have f16's range.
-DType range_of(const std::string& type) {
-  return type.starts_with('q') ? DType::kF16 : dtype_named(type);
-}
-
-std::vector<std::string> write_file_of(const ConvertOptions& options, const LoadedModel& model) {
+GgufSaved write_file_of(const ConvertOptions& options, const LoadedModel& model) {
   if (std::filesystem::exists(options.out))
     fail({.argument = "-o", .found = options.out + ", which is there", .expected = "a new file"});
   std::string type = options.type;
@@ -152,15 +147,17 @@ int run(const ConvertOptions& options) {
   std::optional<NewFolder> folder;
   if (!options.to_gguf()) folder.emplace(options.out);
   const LoadedModel model = load_model(from);
-  std::vector<std::string> omitted;
-  if (folder)
+  GgufSaved saved;
+  if (folder) {
     write_folder_of(options, model, *folder);
-  else
-    omitted = write_file_of(options, model);
-  if (const auto names = not_finite(*model.model, range_of(options.type)); !names.empty())
+    saved.not_finite = not_finite(*model.model, dtype_named(options.type));
+  } else {
+    saved = write_file_of(options, model);
+  }
+  if (!saved.not_finite.empty())
     tell("heed convert: numbers that are not finite in {}: {}\n", options.type,
-         joined(names, ", "));
-  print(report(options, model, std::move(omitted)));
+         joined(saved.not_finite, ", "));
+  print(report(options, model, std::move(saved.omitted)));
   return 0;
 }
 

@@ -79,6 +79,12 @@ Config Config::parse(std::string_view text, std::string source, std::string_view
   return config;
 }
 
+Config Config::made(std::string_view text, std::string source) {
+  Config config = parse(text, std::move(source));
+  config.has_places_ = false;
+  return config;
+}
+
 void Config::prefer_ids_of(Config generation) {
   generation_ = std::make_shared<const Config>(std::move(generation));
 }
@@ -87,7 +93,7 @@ void Config::refuse(const char* key, Phrase found, Phrase expected, ErrorCode co
   const char* name = name_in(*node_, key);
   fail({.code = code,
         .file = json_->file(),
-        .place = json_->place(at(name)),
+        .place = has_places_ ? json_->place(at(name)) : "",
         .argument = path_ + name,
         .found = std::move(found),
         .expected = std::move(expected)});
@@ -95,7 +101,7 @@ void Config::refuse(const char* key, Phrase found, Phrase expected, ErrorCode co
 
 void Config::refuse(const char* key, Phrase expected) const {
   const char* name = name_in(*node_, key);
-  json_->refuse(at(name), path_ + name, std::move(expected));
+  refuse(key, node_->has(name) ? at(name).brief() : "", std::move(expected));
 }
 
 const Json* Config::find(const char* key) const {

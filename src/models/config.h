@@ -24,6 +24,8 @@ class Config {
   /// `source` begins the errors: the file's path, or "config".
   static Config parse(std::string_view text, std::string source,
                       std::string_view expected = "a JSON object with 'model_type'");
+  /// The same for a text that no file has: errors name no line of it.
+  static Config made(std::string_view text, std::string source);
   /// Adds `generation_config.json`, whose token ids take precedence.
   void prefer_ids_of(Config generation);
 
@@ -95,6 +97,7 @@ class Config {
   std::shared_ptr<const JsonText> json_;
   const Json* node_ = nullptr;  // in json_
   std::string path_ = {};       // path of the node: "rope_scaling."
+  bool has_places_ = true;      // false: no file has the text
   std::shared_ptr<const Config> generation_ = {};
   std::shared_ptr<std::set<std::string, std::less<>>> asked_ =
       std::make_shared<std::set<std::string, std::less<>>>();

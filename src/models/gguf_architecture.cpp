@@ -84,7 +84,7 @@ std::vector<GgufArchitecture> llamas() {
   return {{.name = "llama",
            .model_types = {"llama", "mistral", "ministral", "mixtral"},
            .decoder = {.class_name = "LlamaForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .turns_neighbours = true,
                        .experts = "num_local_experts",
                        .signs = {kBias, kMlpBias},
@@ -92,7 +92,7 @@ std::vector<GgufArchitecture> llamas() {
           {.name = "granite",
            .model_types = {"granite"},
            .decoder = {.class_name = "GraniteForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .turns_neighbours = true,
                        .values = {{"attention.scale", "attention_multiplier", 1.0},
                                   {"embedding_scale", "embedding_multiplier"},
@@ -233,7 +233,7 @@ std::vector<GgufArchitecture> phis() {
           {.name = "phi3",
            .model_types = {"phi3"},
            .decoder = {.class_name = "Phi3ForCausalLM",
-                       .long_rope = true,
+                       .has_factors = true,
                        .share = kPartial,
                        .period = kAllSlide}}};
 }
@@ -350,7 +350,7 @@ std::vector<GgufName> gguf_names(const GgufArchitecture& architecture, const Con
 
 void require_said(const GgufArchitecture& architecture, const Config& config,
                   const GgufContent& content) {
-  const Config read = Config::parse(gguf_config(architecture, content).dump(), content.file);
+  const Config read = Config::made(gguf_config(architecture, content).dump(), content.file);
   const std::vector<GgufFact> own = facts_of(architecture, config),
                               others = facts_of(architecture, read);
   for (std::size_t i = 0; i < own.size(); ++i)
@@ -365,15 +365,16 @@ void require_said(const GgufArchitecture& architecture, const Config& config,
 
 const GgufArchitecture& gguf_architecture(const Config& config) {
   const std::string wanted = config.text("model_type", "");
-  std::string known;
+  std::vector<std::string_view> known;
   for (const GgufArchitecture& architecture : gguf_architectures())
     for (const std::string_view type : architecture.model_types) {
       if (type == wanted && (architecture.writes == nullptr || architecture.writes(config)))
         return architecture;
-      known += (known.empty() ? "" : ", ") + std::string(type);
+      if (std::ranges::find(known, type) == known.end()) known.push_back(type);
     }
   config.refuse("model_type", fmt::format("'{}'", wanted),
-                "one that GGUF files are written of: " + known, ErrorCode::kUnsupported);
+                "one that GGUF files are written of: " + joined(known, ", "),
+                ErrorCode::kUnsupported);
 }
 
 const GgufArchitecture& gguf_architecture(const GgufContent& content) {

@@ -50,7 +50,8 @@ class GgufKeys {
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool flag(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
-  /// A special token, `tokenizer.ggml.bos_token_id`; null if there is none.
+  /// A special token, `tokenizer.ggml.bos_token_id`; null if there is none. Like llama.cpp, ignores
+  /// an id outside of the vocabulary.
   Json id(std::string_view key) const;
   bool has_tensor(std::string_view tensor) const { return content_.tensors.contains(tensor); }
   /// An extent of a tensor that must exist.
@@ -128,8 +129,8 @@ enum class GgufHead : std::uint8_t {
 struct GgufDecoder {
   const char* class_name = "";  // the class in transformers
   GgufHead head = GgufHead::kEither;
-  bool long_rope = false;   // llama.cpp reads two lists of factors (longrope)
-  TrainingKeys sizes = {};  // key names in config.json
+  bool has_factors = false;  // llama.cpp reads factors of frequencies (Llama 3's, longrope)
+  TrainingKeys sizes = {};   // key names in config.json
   const char* epsilon = "rms_norm_eps";
   bool centred = false;                   // LayerNorm, whose epsilon has another key
   bool rotates = true;                    // false: it has a table of positions
@@ -164,12 +165,14 @@ struct GgufArchitecture {
   std::vector<std::string_view> model_types;  // the types that can be written; reading gives the
                                               // first, unless `finish` changes it
   GgufDecoder decoder = {};
-  // An encoder or encoder-decoder has these functions instead of `decoder`.
+  // An encoder or encoder-decoder has these functions instead of `decoder`, except for its head.
   Json (*config)(const GgufKeys& keys) = nullptr;
   Json (*keys)(const Config& config) = nullptr;
   std::vector<GgufName> (*names)(const Config& config) = nullptr;
   std::vector<GgufFact> (*facts)(const Config& config) = nullptr;
   bool (*writes)(const Config& config) = nullptr;  // null: can write all its model_types
+  // The factor of states before the head, which llama.cpp does not have. Null: none.
+  double (*head_scale)(const Config& config) = nullptr;
 };
 
 const std::vector<GgufArchitecture>& gguf_architectures();
@@ -218,6 +221,9 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape);
 std::string gguf_fact(bool is);
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
                     const std::vector<bool>& slides, Json& config);
-void write_gguf_rope(const DecoderShape& shape, GgufWritten& written);
+/// The numbers by which frequencies are divided, if there is one per pair for texts of all lengths.
+std::vector<double> fixed_rope_factors(const RopeScaling& rope);
+void write_gguf_rope(const GgufArchitecture& architecture, const DecoderShape& shape,
+                     GgufWritten& written);
 
 }  // namespace heed

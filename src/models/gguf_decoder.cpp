@@ -184,7 +184,7 @@ GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config
     written.keys.set("expert_used_count", shape.experts.chosen);
   }
   if (decoder.period != 0) add_windows(decoder, shape, written.keys);
-  if (!shape.rotations.empty()) write_gguf_rope(shape, written);
+  if (!shape.rotations.empty()) write_gguf_rope(architecture, shape, written);
   return written;
 }
 

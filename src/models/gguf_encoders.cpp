@@ -1,4 +1,8 @@
 // GGUF files of BERT and T5.
+//
+// llama.cpp does not scale T5's states before the head, as a T5 with tied words does. heed writes
+// such a model with a head of its own, which contains the factor. A file without a head is a
+// published one: its head is the words, and transformers scales.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -28,7 +32,8 @@ Json bert_config(const GgufKeys& keys) {
 }
 
 Json bert_keys(const Config& config) {
-  return {{"context_length", config.extent("max_position_embeddings", 512)},
+  return {{"vocab_size", config.extent("vocab_size", 30522)},
+          {"context_length", config.extent("max_position_embeddings", 512)},
           {"embedding_length", config.extent("hidden_size", 768)},
           {"feed_forward_length", config.extent("intermediate_size", 3072)},
           {"block_count", config.extent("num_hidden_layers", 12)},
@@ -145,7 +150,6 @@ std::vector<GgufFact> t5_facts(const Config& config) {
   return {{"the activation", std::string(activation_name(read.activation))},
           {"a gated MLP", gguf_fact(is_gated(read))},
           {"relative_attention_max_distance", fmt::to_string(read.distances.farthest)},
-          {"scale_decoder_outputs", gguf_fact(read.head_scale != 1)},
           {"a head for words", gguf_fact(read.has_words)},
           {"is_causal", gguf_fact(read.causal)}};
 }
@@ -164,15 +168,18 @@ GgufArchitecture gguf_bert() {
 GgufArchitecture gguf_t5() {
   return {.name = "t5",
           .model_types = {"t5", "mt5"},
+          .decoder = {.head = GgufHead::kOwn},
           .config = t5_config,
           .keys = t5_keys,
           .names = t5_names,
-          .facts = t5_facts};
+          .facts = t5_facts,
+          .head_scale = [](const Config& config) { return read_t5(config).head_scale; }};
 }
 
 GgufArchitecture gguf_t5_encoder() {
   GgufArchitecture encoder = gguf_t5();
   encoder.name = "t5encoder";
+  encoder.decoder.head = GgufHead::kEither;
   encoder.writes = [](const Config& config) { return !read_t5(config).has_decoder; };
   return encoder;
 }

@@ -24,17 +24,20 @@ std::string described(const RopeScaling& rope) {
       fmt::format("{} of {}, base {:.5g}", rope.width,
                   rope.pairs == RopePairs::kHalves ? "halves" : "neighbours", rope.base);
   if (rope.kind == RopeScalingKind::kNone) return text;
+  // Rounds like a file.
+  const auto five_digits = [](double factor) {
+    return fmt::format("{:.5g}", static_cast<float>(factor));
+  };
+  if (const std::vector<double> factors = fixed_rope_factors(rope); !factors.empty())
+    return text + fmt::format(", length {:.5g}, divided by {}", rope.length,
+                              joined(factors, " ", five_digits));
   text += fmt::format(", {}, factor {:.5g}", kKinds.at(static_cast<std::size_t>(rope.kind)),
                       rope.factor);
   if (rope.kind == RopeScalingKind::kLinear) return text;
   text += fmt::format(", from {}, length {:.5g}", rope.trained_positions, rope.length);
-  if (rope.kind == RopeScalingKind::kLlama3)
-    text +=
-        fmt::format(", {:.5g} to {:.5g}", rope.low_frequency_factor, rope.high_frequency_factor);
   if (rope.kind == RopeScalingKind::kYarn)
     text += fmt::format(", {:.5g} to {:.5g}{}", rope.beta_fast, rope.beta_slow,
                         rope.rounded_ramp ? "" : ", not rounded");
-  const auto five_digits = [](double factor) { return fmt::format("{:.5g}", factor); };
   if (rope.kind == RopeScalingKind::kLong)
     text += fmt::format(", {}, then {}", joined(rope.short_factors, " ", five_digits),
                         joined(rope.long_factors, " ", five_digits));

@@ -64,7 +64,10 @@ std::string GgufKeys::text(std::string_view key, std::string_view otherwise) con
 
 Json GgufKeys::id(std::string_view key) const {
   const std::optional<std::int64_t> id = content_.value(key).as_whole_number();
-  return id && *id >= 0 && *id < (std::int64_t{1} << 30) ? Json(*id) : Json();
+  const auto words = content_.tensors.find("token_embd.weight");
+  const std::int64_t count =
+      words == content_.tensors.end() || words->second.rank() == 0 ? 0 : words->second[0];
+  return id && *id >= 0 && *id < count ? Json(*id) : Json();
 }
 
 std::int64_t GgufKeys::extent(std::string_view tensor, int axis) const {

@@ -12,7 +12,9 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
+#include "heed/tensor.h"
 #include "models/config.h"
+#include "models/gguf_architecture.h"
 #include "tensor/views.h"
 
 namespace heed {
@@ -58,8 +60,7 @@ const GgufModel::Entries& GgufModel::entries() const {
 }
 
 GgufModel::Entries GgufModel::make_entries() const {
-  const std::vector<GgufName> names =
-      gguf_names(architecture_, Config::parse(config_json(), path().string()));
+  const std::vector<GgufName> names = gguf_names(architecture_, config());
   Entries entries;
   for (const auto& [name, tensor] : file_.tensors()) {
     if (is_factors(name)) continue;  // part of the configuration
@@ -175,8 +176,12 @@ StoredVocabulary GgufModel::vocabulary() const {
     const std::string* found = file_[key].as_text();
     return found == nullptr ? std::string() : *found;
   };
+  // Like llama.cpp, ignores an id that no token has.
+  const std::size_t count = file_["tokenizer.ggml.tokens"].items().size();
   const auto id = [&](const char* key) {
-    return file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
+    const std::int64_t found =
+        file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
+    return std::cmp_less(found, count) ? found : -1;
   };
   const auto flag = [&](const char* key) {
     return file_[fmt::format("tokenizer.ggml.{}", key)].as_flag();

@@ -13,6 +13,7 @@
 #include "heed/tensor.h"
 #include "io/gguf.h"
 #include "io/tensor_files.h"
+#include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "text/files/stored_vocabulary.h"
 
@@ -24,6 +25,7 @@ class GgufModel final : public TensorFile {
 
   /// In the form of the hub's model of this architecture.
   std::string config_json() const;
+  Config config() const { return Config::made(config_json(), path().string()); }
   StoredVocabulary vocabulary() const;
   /// The commonest type of its numbers: "Q4_K".
   std::string stored_in() const;

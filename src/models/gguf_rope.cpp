@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <string>
@@ -40,26 +39,48 @@ std::vector<double> llama3_factors(const RopeScaling& rope) {
   return factors;
 }
 
+}  // namespace
+
+std::vector<double> fixed_rope_factors(const RopeScaling& rope) {
+  if (rope.kind == RopeScalingKind::kLlama3) return llama3_factors(rope);
+  const bool is_fixed =
+      rope.kind == RopeScalingKind::kLong && rope.short_factors == rope.long_factors;
+  return is_fixed ? rope.short_factors : std::vector<double>();
+}
+
+namespace {
+
 // YaRN's default length of rows (Peng et al. 2023, equation 15).
 double usual_length(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
 
 // --- a file's keys as `rope_scaling` ---
 
-// A single list of factors is Llama 3's, or that of a kind with a factor per pair.
+// Whether these are Llama 3's factors. llama.cpp's converter computes them in f32, which changes
+// them by less than 1e-5.
+bool is_llama3(const std::vector<double>& factors, const RopeScaling& rope) {
+  return std::ranges::equal(factors, llama3_factors(rope), [](double stored, double usual) {
+    return std::abs(stored - usual) < 1e-5 * usual;
+  });
+}
+
+// A single list of factors is Llama 3's, whose models were trained on 8192 positions or another
+// power of two, or that of a kind with a factor per pair.
 Json one_list(const GgufKeys& keys, const std::vector<double>& factors, std::int64_t width,
               double base) {
-  const double largest = std::round(*std::ranges::max_element(factors));
-  const std::vector<double> usual =
-      llama3_factors({.width = width, .base = base, .factor = largest, .trained_positions = 8192});
-  bool is_llama3 = true;
-  for (std::size_t i = 0; i < factors.size(); ++i)
-    is_llama3 &= std::abs(factors[i] - usual[i]) < 1e-3 * usual[i];
-  if (is_llama3)
-    return {{"rope_type", "llama3"},
-            {"factor", largest},
-            {"low_freq_factor", 1.0},
-            {"high_freq_factor", 4.0},
-            {"original_max_position_embeddings", 8192}};
+  RopeScaling llama3 = {
+      .width = width, .base = base, .factor = std::round(*std::ranges::max_element(factors))};
+  std::vector<std::int64_t> lengths = {8192};
+  for (std::int64_t length = 1; length <= std::int64_t{1} << 24; length *= 2)
+    lengths.push_back(length);
+  for (const std::int64_t length : lengths) {
+    llama3.trained_positions = length;
+    if (is_llama3(factors, llama3))
+      return {{"rope_type", "llama3"},
+              {"factor", llama3.factor},
+              {"low_freq_factor", llama3.low_frequency_factor},
+              {"high_freq_factor", llama3.high_frequency_factor},
+              {"original_max_position_embeddings", length}};
+  }
   return {
       {"rope_type", "longrope"}, {"factor", 1.0},
       {"attention_factor", 1.0}, {"original_max_position_embeddings", keys.count("context_length")},
@@ -99,12 +120,12 @@ Json yarn(const GgufKeys& keys) {
   return scaling;
 }
 
-Json scaling_of(const GgufKeys& keys, std::int64_t width, double base, bool long_rope) {
+Json scaling_of(const GgufKeys& keys, std::int64_t width, double base, bool has_factors) {
   if (const auto* factors = keys.factors(kFactors, width / 2))
     return one_list(keys, *factors, width, base);
   const auto *near_ones = keys.factors(kShortFactors, width / 2),
              *far_ones = keys.factors(kLongFactors, width / 2);
-  if (near_ones != nullptr && !long_rope)
+  if (near_ones != nullptr && !has_factors)
     keys.refuse(kShortFactors, "there", "none: llama.cpp does not have longrope here",
                 ErrorCode::kUnsupported);
   if (near_ones != nullptr && far_ones != nullptr) return two_lists(keys, *near_ones, *far_ones);
@@ -160,7 +181,7 @@ void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
   if (decoder.share != nullptr) config.set(decoder.share, share_of(width, head_dim));
   const double base = keys.number("rope.freq_base", 10000);
   config.set(decoder.base, base);
-  Json scaling = scaling_of(keys, width, base, decoder.long_rope);
+  Json scaling = scaling_of(keys, width, base, decoder.has_factors);
   if (decoder.local_base && std::ranges::find(slides, true) != slides.end())
     set_two_rotations(keys, base, *decoder.local_base, std::move(scaling), config);
   else if (!scaling.is_null())
@@ -180,7 +201,8 @@ void write_yarn(const RopeScaling& rope, Json& keys) {
 
 }  // namespace
 
-void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
+void write_gguf_rope(const GgufArchitecture& architecture, const DecoderShape& shape,
+                     GgufWritten& written) {
   const RopeScaling& rope = shape.rotations.front();
   Json& keys = written.keys;
   keys.set("rope.dimension_count", rope.width);
@@ -192,6 +214,11 @@ void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
     case RopeScalingKind::kProportional:  // of a family without GGUF files
       return;
     case RopeScalingKind::kLlama3:
+      if (!architecture.decoder.has_factors)
+        fail("gguf", "rope_type", "llama3",
+             fmt::format("none, linear or yarn: llama.cpp's '{}' reads no factors of frequencies",
+                         architecture.name),
+             ErrorCode::kUnsupported);
       written.factors.emplace(kFactors, llama3_factors(rope));
       return;
     case RopeScalingKind::kLong:

@@ -3,8 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/wording.h"
@@ -49,11 +56,48 @@ struct NamedTensor {
   Tensor value;
 };
 
-// Like llama.cpp, keeps norms per head [heads, D] in f32.
+constexpr std::string_view kHead = "output.weight";
+
+std::span<const float> numbers_of(const Tensor& value) {
+  return {value.data<float>(), static_cast<std::size_t>(value.element_count())};
+}
+
+// The tensors that llama.cpp's converter keeps in f32. llama.cpp ends the process if those that it
+// adds to activations (biases of experts, positions) have another type.
+bool is_always_f32(const NamedTensor& tensor) {
+  constexpr std::string_view kEndings[] = {"_norm.weight", "ffn_gate_inp.weight",
+                                           "ffn_gate_inp_shexp.weight", "position_embd.weight",
+                                           "token_types.weight"};
+  const std::string_view name = tensor.name;
+  return tensor.value.rank() < 2 || !name.ends_with(".weight") ||
+         std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
+}
+
 const GgufType* type_of(const NamedTensor& tensor, const GgufType* wanted) {
-  const auto& [name, value] = tensor;
-  if (value.rank() < 2 || name.ends_with("_norm.weight")) return gguf_type_named("F32");
-  return value.dim(-1 + value.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
+  if (is_always_f32(tensor)) return gguf_type_named("F32");
+  // Like llama.cpp, keeps T5's distances out of blocks.
+  const bool has_blocks = !tensor.name.ends_with("attn_rel_b.weight");
+  const std::int64_t columns = tensor.value.dim(tensor.value.rank() - 1);
+  return wanted->blocks == nullptr || (has_blocks && columns % wanted->elements == 0)
+             ? wanted
+             : gguf_type_named("F16");
+}
+
+// The largest number of a type. A block's scale is an f16: the largest number over the largest
+// code.
+float largest_of(const GgufType& type) {
+  constexpr float kF16 = 65519;  // rounds to 65504
+  if (type.name == "Q8_0") return 127 * kF16;
+  if (type.name == "Q4_0") return 8 * kF16;
+  return type.plain == DType::kF16 ? kF16 : std::numeric_limits<float>::max();
+}
+
+void add_not_finite(const NamedTensor& tensor, const GgufType& type,
+                    std::vector<std::string>& names) {
+  const auto count = std::ranges::count_if(
+      numbers_of(tensor.value),
+      [largest = largest_of(type)](float number) { return !(std::abs(number) <= largest); });
+  if (count > 0) names.push_back(fmt::format("{} ({})", tensor.name, count));
 }
 
 std::vector<NamedTensor> factors_of(const GgufWritten& keys) {
@@ -95,10 +139,18 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   return tensors;
 }
 
+// llama.cpp has no factor of the states before the head, so the head in the file contains it.
+void scale_head(double factor, std::vector<NamedTensor>& tensors) {
+  const auto head = std::ranges::find(tensors, kHead, &NamedTensor::name);
+  if (factor == 1 || head == tensors.end()) return;
+  head->value = head->value.clone();
+  for (std::int64_t i = 0; i < head->value.element_count(); ++i)
+    head->value.data<float>()[i] *= static_cast<float>(factor);
+}
+
 // llama.cpp looks for a head in some architectures' files although it equals the words, and in
 // others reads the words alone.
 void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>& tensors) {
-  constexpr std::string_view kHead = "output.weight";
   const bool has_own = std::ranges::find(tensors, kHead, &NamedTensor::name) != tensors.end();
   if (has_own && architecture.decoder.head == GgufHead::kTied)
     fail("gguf", "the head", "apart from the words",
@@ -109,12 +161,16 @@ void settle_head(const GgufArchitecture& architecture, std::vector<NamedTensor>&
   if (words != tensors.end()) tensors.push_back({std::string(kHead), words->value.share()});
 }
 
+// A configuration may name tokens that its model does not have.
 void add_special_tokens(const ModelInfo& info, Json& metadata) {
+  const auto is_token = [&](std::int64_t id) { return id >= 0 && id < info.vocabulary; };
   // T5 has a separate key for its first token.
-  if (info.first_token >= 0 && !info.reads_source())
+  if (is_token(info.first_token) && !info.reads_source())
     metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
-  if (!info.end_tokens.empty()) metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens[0]);
-  if (info.end_tokens.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", info.end_tokens[1]);
+  std::vector<std::int64_t> ends;
+  std::ranges::copy_if(info.end_tokens, std::back_inserter(ends), is_token);
+  if (!ends.empty()) metadata.set("tokenizer.ggml.eos_token_id", ends[0]);
+  if (ends.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", ends[1]);
 }
 
 GgufContent content_of(const std::string& file, const Json& metadata,
@@ -128,6 +184,14 @@ GgufContent content_of(const std::string& file, const Json& metadata,
   return content;
 }
 
+// For messages: the file of the model's configuration.
+std::string source_of(const LoadedModel& model) {
+  if (model.folder.empty()) return "config";
+  const std::filesystem::path config = model.folder / "config.json";
+  std::error_code ignored;
+  return (std::filesystem::exists(config, ignored) ? config : model.folder).string();
+}
+
 }  // namespace
 
 std::vector<std::string_view> gguf_written_types() {
@@ -136,13 +200,13 @@ std::vector<std::string_view> gguf_written_types() {
   return types;
 }
 
-std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
-                                   std::string_view type) {
+GgufSaved save_gguf(const std::filesystem::path& path, const LoadedModel& model,
+                    std::string_view type) {
   const auto* file_type =
       std::ranges::find(kFileTypes, type, &std::pair<std::string_view, std::int64_t>::first);
   if (file_type == std::end(kFileTypes))
     fail("gguf", "type", type, fmt::format("one of {}", joined(gguf_written_types(), ", ")));
-  const Config config = Config::parse(model.model->config_json(), "config");
+  const Config config = Config::made(model.model->config_json(), source_of(model));
   const GgufArchitecture& architecture = gguf_architecture(config);
   Json metadata = {{"general.architecture", architecture.name},
                    {"general.name", model.name},
@@ -153,24 +217,28 @@ std::vector<std::string> save_gguf(const std::filesystem::path& path, const Load
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
   if (model.tokenizer)
     write_token_lists(*model.tokenizer, model.model->info().vocabulary, metadata);
+  else
+    metadata.set("tokenizer.ggml.model", "no_vocab");
   add_special_tokens(model.model->info(), metadata);
   if (!model.folder.empty())
     if (const auto chat = find_chat_template(model.folder, /*has_tools=*/false))
       metadata.set("tokenizer.chat_template", chat->source);
   if (architecture.name == "bert")
     metadata.set("tokenizer.ggml.token_type_count", model.model->info().token_types);
-  std::vector<std::string> omitted;
+  GgufSaved saved;
   std::vector<NamedTensor> tensors =
-      stored_tensors(*model.model, gguf_names(architecture, config), keys, omitted);
+      stored_tensors(*model.model, gguf_names(architecture, config), keys, saved.omitted);
   settle_head(architecture, tensors);
+  if (architecture.head_scale != nullptr) scale_head(architecture.head_scale(config), tensors);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
-  for (const NamedTensor& tensor : tensors)
-    out.push_back({.name = tensor.name,
-                   .view = tensor.value.view(),
-                   .type = type_of(tensor, gguf_type_named(type))});
+  for (const NamedTensor& tensor : tensors) {
+    const GgufType* const own = type_of(tensor, gguf_type_named(type));
+    out.push_back({.name = tensor.name, .view = tensor.value.view(), .type = own});
+    add_not_finite(tensor, *own, saved.not_finite);
+  }
   write_gguf(path, metadata, out);
-  return omitted;
+  return saved;
 }
 
 }  // namespace heed

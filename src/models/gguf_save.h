@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,12 +16,19 @@ namespace heed {
 /// The types for written weights: F32, F16, BF16, Q8_0 and Q4_0.
 std::vector<std::string_view> gguf_written_types();
 
-/// Writes atomically. Vectors are F32; rows that are not a multiple of the type's blocks are F16.
-/// kUnsupported for anything that GGUF cannot represent (another family, a scaling of positions, a
-/// tokenizer's way of splitting words). `type` is one of `gguf_written_types`. Returns the names of
-/// omitted parameters: those of BERT's head for masked words, for which GGUF has no names.
-std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
-                                   std::string_view type);
+/// The parameters and numbers that a written file does not hold.
+struct GgufSaved {
+  std::vector<std::string> omitted;     // parameters of BERT's head, for which GGUF has no names
+  std::vector<std::string> not_finite;  // tensors with NaN or with numbers beyond the range of
+                                        // their type, and how many: "output.weight (3)"
+};
+
+/// Writes atomically. Like in llama.cpp's converter, vectors, biases, norms, routers and tables of
+/// positions are F32; rows that are not a multiple of the type's blocks are F16. kUnsupported for
+/// anything that GGUF cannot represent (another family, a scaling of positions, a tokenizer's way
+/// of splitting words). `type` is one of `gguf_written_types`.
+GgufSaved save_gguf(const std::filesystem::path& path, const LoadedModel& model,
+                    std::string_view type);
 
 /// Adds `tokenizer.ggml.*`; kUnsupported for a tokenizer that such lists cannot represent. The
 /// lists have at least `words` tokens, one per row of the model's embedding.

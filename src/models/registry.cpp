@@ -94,7 +94,7 @@ struct ModelSource {
       : path(from),
         base(base_model(from)),
         gguf(is_gguf(base) ? GgufModel::open(base) : nullptr),
-        config(gguf ? Config::parse(gguf->config_json(), base.string()) : read_config(base)) {}
+        config(gguf ? gguf->config() : read_config(base)) {}
 
   Weights weights() const {
     Weights own = gguf ? Weights::of(gguf) : Weights::open(base);

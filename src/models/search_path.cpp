@@ -379,6 +379,21 @@ ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target)
   return has_pair || has_gap ? ModelKind::kEncoder : ModelKind::kDecoder;
 }
 
+namespace {
+
+// Where the model is. An Ollama manifest may name a file that was never fetched, or is deleted.
+const fs::path& present(const FoundModel& model, const Place& place) {
+  std::error_code ignored;
+  if (place.find == find_in_ollama && !fs::exists(model.folder, ignored))
+    fail({.code = ErrorCode::kNotFound,
+          .file = model.folder.string(),
+          .found = "no such file",
+          .expected = fmt::format("the weights that the manifest of {} names", model.name)});
+  return model.folder;
+}
+
+}  // namespace
+
 fs::path find_model(std::string_view name, ModelKind unnamed) {
   require_enumerator("model", "unnamed", unnamed, ModelKind::kEncoderDecoder);
   std::error_code ignored;
@@ -397,8 +412,8 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
   std::vector<FoundModel> of_hub;                             // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
-      if (model.name == name) return model.folder;
-      if (place.find == find_in_ollama && model.name == latest) return model.folder;
+      if (model.name == name) return present(model, place);
+      if (place.find == find_in_ollama && model.name == latest) return present(model, place);
       if (place.find == find_in_hub && model.name.substr(model.name.find('/') + 1) == name)
         of_hub.push_back(model);
     }

@@ -206,6 +206,9 @@ TEST(ConvertProgram, SaysWhichNumbersAreNoneInTheTypeThatIsWritten) {
   EXPECT_EQ(convert("f16").error,
             "heed convert: numbers that are not finite in f16: " + first.name + " (1)\n");
   EXPECT_EQ(convert("bf16").error, "");
+  const std::string file = (test::scratch() / "too-large.gguf").string();
+  EXPECT_EQ(heed({"convert", path.string(), "--dtype", "f16", "-o", file}).error,
+            "heed convert: numbers that are not finite in f16: token_embd.weight (1)\n");
 }
 
 TEST(ConvertProgram, IntoItsOwnFolderIsRefused) {

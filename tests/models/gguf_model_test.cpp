@@ -195,6 +195,14 @@ class Home : public testing::Test {
         return find_model(name) == model.folder ? model.folder.string() : "found elsewhere";
     return "not listed";
   }
+  static std::string refusal_of(const std::string& name) {
+    try {
+      find_model(name);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "found";
+  }
 
   test::Scratch scratch_;
   std::string old_;
@@ -223,7 +231,9 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:somebody/other"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:hf.co/owner/other-GGUF:Q4_0"), store / "blobs/sha256-12");
-  EXPECT_EQ(found("ollama:tiny:gone"), store / "blobs/sha256-13");
+  EXPECT_EQ(refusal_of("ollama:tiny:gone"),
+            (store / "blobs/sha256-13").string() +
+                ": no such file, expected the weights that the manifest of ollama:tiny:gone names");
   EXPECT_EQ(why_not_loaded(store / "blobs/sha256-13"),
             (store / "blobs/sha256-13").string() + " does not exist");
   EXPECT_EQ(found("ollama:tiny:outside"), manifests / "library/tiny/outside");
@@ -336,11 +346,23 @@ TEST(GgufModel, ThatIsNotServedSaysWhy) {
                         .key("tokenizer.ggml.model", "llama")
                         .key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})),
             "tokenizer.ggml.scores is 0 items, expected 2, one a token");
-  EXPECT_EQ(message(llama()
-                        .key("tokenizer.ggml.model", "gpt2")
-                        .key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})
-                        .key("tokenizer.ggml.bos_token_id", 7U)),
-            "tokenizer.ggml.bos_token_id is 7, expected at most 1, the last token");
+}
+
+// As in llama.cpp, and as an id of config.json that the model does not have.
+TEST(GgufModel, AnIdOutsideOfTheVocabularyIsNone) {
+  const test::Scratch scratch;
+  write_file(scratch / "f.gguf",
+             llama()
+                 .key("tokenizer.ggml.model", "gpt2")
+                 .key("tokenizer.ggml.tokens", std::vector<std::string>(11, "a"))
+                 .key("tokenizer.ggml.bos_token_id", 11U)
+                 .key("tokenizer.ggml.eos_token_id", 255001U)
+                 .key("tokenizer.ggml.eot_token_id", 10U)
+                 .file());
+  const LoadedModel read = load_model(scratch / "f.gguf", {.needs_tokenizers = true});
+  EXPECT_NE(read.tokenizer, nullptr);
+  EXPECT_EQ(read.model->info().first_token, -1);
+  EXPECT_THAT(read.model->info().end_tokens, testing::ElementsAre(10));
 }
 
 }  // namespace

@@ -181,9 +181,11 @@ TEST(GgufSave, T5IsReadAsItWasWritten) {
     EXPECT_EQ(*Gguf::open(file)["general.architecture"].as_text(), architecture);
     const LoadedModel read = load_model(file);
     const auto own = written.model->parameters(), others = read.model->parameters();
-    ASSERT_EQ(own.size(), others.size());
-    for (std::size_t i = 0; i < own.size(); ++i)
-      EXPECT_EQ(test::largest_difference(own[i]->value, others[i]->value), 0) << own[i]->name;
+    for (const Parameter* parameter : own) {
+      const auto other = std::ranges::find(others, parameter->name, &Parameter::name);
+      ASSERT_NE(other, others.end()) << parameter->name;
+      EXPECT_EQ(test::largest_difference(parameter->value, (*other)->value), 0) << parameter->name;
+    }
   };
   same(R"("model_type": "t5")", "t5");
   same(R"("model_type": "t5", "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false)",

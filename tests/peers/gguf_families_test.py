@@ -1,18 +1,20 @@
 """Models of every GGUF architecture, made tiny and random by transformers and written here as llama.cpp's converter writes
 them: heed reads the file to the numbers of transformers, writes the same tensors and keys of the folder, and transformers
 opens the folder that heed makes of the file. Then the words of each `tokenizer.ggml.pre` beside the `tokenizers` library.
+Where llama-cpp-python is installed, llama.cpp gives the logits of transformers for what heed writes in several types.
 
 Runs where torch, transformers and gguf are installed, else says why it does not. Usage:
     python tests/peers/gguf_families_test.py build/release/heed [NAME ...]
 """
 
+import importlib.util
 import json
 import pathlib
 import sys
 import tempfile
 
 from places import SKIPPED, SOURCE
-from program import heed, heed_tokens
+from program import heed, heed_tokens, joined, run
 
 sys.path.insert(0, str(SOURCE / "bench/peers"))
 try:
@@ -20,6 +22,7 @@ try:
     import numpy
     import tokenizers
     import torch
+    import transformers
     from gguf_file import add_ends, of_model, write
     from safetensors.torch import save_file
 except ImportError as error:
@@ -92,6 +95,34 @@ CASES = {
 }
 
 
+# What heed alone writes.
+WRITTEN = {
+    "bert": ("bert", "BertModel", SIZES),
+    "t5, without scaling": ("t5", "T5ForConditionalGeneration", T5 | {"scale_decoder_outputs": False}),
+    "t5, encoder": ("t5encoder", "T5EncoderModel", T5),
+    "llama3, trained on 32": ("llama", "LlamaForCausalLM", HEADS | {
+        "rope_parameters": LLAMA3 | {"original_max_position_embeddings": 32}}),
+}
+BESIDE = " in llama.cpp"
+HAS_LLAMA_CPP = importlib.util.find_spec("llama_cpp") is not None
+# The root of the mean square error of a logit in llama.cpp, divided by the deviation of the logits. It rounds the inputs of
+# products to the type of the weights, and to 8 bits beside blocks, which may change the choice of an expert.
+BOUNDS = {"f32": 3e-3, "f16": 0.02, "bf16": 0.3, "q8_0": 0.3, "q4_0": 0.3}
+# Multiples of 32, so that matrices have blocks.
+WIDER = {"hidden_size": 64, "n_embd": 64, "d_model": 64, "intermediate_size": 96, "n_inner": 96, "d_ff": 96,
+         "moe_intermediate_size": 32, "shared_expert_intermediate_size": 64}
+
+# llama.cpp ignores Phi 3's window, and loads no OLMoE with groups of heads, no Nemotron whose heads are not as wide as its
+# states together, and no T5 whose decoder has more layers than its encoder. It chooses longrope's factors by the length of
+# its context, at least 256 tokens.
+LIMITS = {"phi3": {"sliding_window": 64}, "olmoe": {"num_key_value_heads": 4}, "nemotron": {"head_dim": 16},
+          "t5": {"num_decoder_layers": 2}, "t5, gated": {"num_decoder_layers": 2},
+          "t5, without scaling": {"num_decoder_layers": 2}, "bloom": {"n_head": 4},
+          "phi3, long": {"max_position_embeddings": 512, "original_max_position_embeddings": 256, "rope_parameters": LONG | {
+              "original_max_position_embeddings": 256, "short_factor": [*LONG["short_factor"], 5.0, 6.0],
+              "long_factor": [*LONG["long_factor"], 9.0, 10.0]}}}
+
+
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
@@ -144,7 +175,10 @@ def require_same_files(expected, found, is_fused):
     left, right = gguf.GGUFReader(expected), gguf.GGUFReader(found)
     if not is_fused:
         ours = {tensor.name: tensor.data for tensor in right.tensors}
-        assert set(ours) == {tensor.name for tensor in left.tensors}, sorted(set(ours) ^ {t.name for t in left.tensors})
+        # llama.cpp does not scale the states of a tied T5: heed's file has a head that contains the factor.
+        more = {"output.weight"} if any(name.startswith("dec.") for name in ours) else set()
+        theirs = {tensor.name for tensor in left.tensors}
+        assert set(ours) == theirs | more, sorted(set(ours) ^ theirs)
         for tensor in left.tensors:
             assert tensor.data.shape == ours[tensor.name].shape, tensor.name
             worst = float(numpy.abs(tensor.data - ours[tensor.name]).max())
@@ -185,6 +219,57 @@ def check(program, name, scratch):
     heed(program, "convert", folder, "-o", ours, "--dtype", "f32")
     require_same_files(file, ours, is_fused or is_packed)
     print(f"{name}: {len(tensors)} tensors; logits of the folder that heed made of the file differ by {worst:.2g}")
+
+
+# --- llama.cpp ---------------------------------------------------------------------------------------------------------
+
+
+def wider(name, settings):
+    return settings | {key: size for key, size in WIDER.items() if key in settings} | LIMITS.get(name, {})
+
+
+def in_llama_cpp(files, ids, words, scratch):
+    """The logits of each file."""
+    out = scratch / "logits.npy"
+    done = run(sys.executable, pathlib.Path(__file__).with_name("llama_cpp_logits.py"), joined(ids[0].tolist()),
+               joined(words[0].tolist()), out, *files)
+    reached = done.stdout.split()
+    assert done.returncode == 0, f"{reached[-1:]} ends llama.cpp with {done.returncode}: {done.stderr.strip()[:400]}"
+    return numpy.load(out)
+
+
+def logits_of(model, ids, words):
+    with torch.no_grad():
+        found = model(ids, decoder_input_ids=words) if words.numel() else model(ids)
+    return (found.logits if "logits" in found else found.last_hidden_state)[0].numpy()
+
+
+def check_llama_cpp(program, name, scratch):
+    """The files that heed writes. Transformers opens the folder that heed makes of the file, which has its numbers."""
+    architecture, kind, settings = (CASES | WRITTEN)[name]
+    model = made(kind, wider(name, settings), seed=len(settings))
+    if name == "t5, gated":
+        untie(model)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(0.5)  # rounding then changes scores and the choice of experts less
+    model.save_pretrained(scratch / "folder")
+    (scratch / "folder/generation_config.json").unlink(missing_ok=True)
+    ids, words = texts(3, 17, 17)[0][:1], texts(4, 7, 7)[0][:1, :7 if architecture == "t5" else 0]
+    files, expected = [], [logits_of(model, ids, words)]
+    for dtype in BOUNDS:
+        files.append(scratch / f"{dtype}.gguf")
+        heed(program, "convert", scratch / "folder", "-o", files[-1], "--dtype", dtype)
+        if dtype != "f32":
+            heed(program, "convert", files[-1], "-o", scratch / dtype)
+            again = type(model).from_pretrained(scratch / dtype, dtype=torch.float32, attn_implementation="eager").eval()
+            expected.append(logits_of(again, ids, words))
+    pairs = zip(in_llama_cpp(files, ids, words, scratch), expected, strict=True)
+    errors = [((left - right) ** 2).mean() ** 0.5 / right.std() for left, right in pairs]
+    print(f"{name}{BESIDE}: " + ", ".join(f"{dtype} {error:.2g}" for dtype, error in zip(BOUNDS, errors, strict=True)))
+    wrong = [dtype for dtype, error in zip(BOUNDS, errors, strict=True) if not error <= BOUNDS[dtype]]
+    assert not wrong, f"llama.cpp's logits of {', '.join(wrong)} differ"
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -255,15 +340,23 @@ def check_words(program, pre, scratch):
 
 
 def main():
-    names = sys.argv[2:] or [*CASES, *(f"words of {pre}" for pre in WORDS)]
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    checks = {name: (check, name) for name in CASES}
+    if HAS_LLAMA_CPP:
+        checks |= {f"{name}{BESIDE}": (check_llama_cpp, name) for name in CASES | WRITTEN
+                   if not name.endswith(("fused", "mxfp4"))}  # heed writes neither
+    checks |= {f"words of {pre}": (check_words, pre) for pre in WORDS}
     failed = 0
-    for name in names:
+    for name in sys.argv[2:] or checks:
+        kind, case = checks[name]
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                (check if name in CASES else check_words)(sys.argv[1], name.removeprefix("words of "), pathlib.Path(scratch))
+                kind(sys.argv[1], case, pathlib.Path(scratch))
             except Exception as error:  # noqa: BLE001, the other cases are worth a look
                 failed += 1
-                print(f"{name}: {error}")
+                print(f"{name}: {error}", flush=True)
     sys.exit(1 if failed else 0)
 
 

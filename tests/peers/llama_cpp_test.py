@@ -55,9 +55,9 @@ FEW_KINDS = ("F32", "Q4_0", "Q4_K")  # of other architectures than Llama
 CONVERTED = ("F32", "F16", "BF16", "Q8_0", "Q4_0")
 
 
-def encoded(array, kind):
-    """A matrix as llama.cpp rounds it, and as f32 again; vectors and types without blocks as they are."""
-    if array.ndim < 2 or kind == TYPES.F32:
+def encoded(name, array, kind):
+    """A matrix as llama.cpp rounds it, and as f32 again; vectors, positions and types without blocks as they are."""
+    if array.ndim < 2 or name == "position_embd.weight" or kind == TYPES.F32:
         return array, array
     if kind == TYPES.F16:
         return array.astype(numpy.float16), array.astype(numpy.float16).astype(numpy.float32)
@@ -133,7 +133,7 @@ def check(program, name, scratch):
     tokenizer.save(str(folder / "tokenizer.json"))
     failed, floor = [], None
     for kind in KINDS if name == "llama" else FEW_KINDS:
-        pairs = {tensor: encoded(array, TYPES[kind]) for tensor, array in tensors.items()}
+        pairs = {tensor: encoded(tensor, array, TYPES[kind]) for tensor, array in tensors.items()}
         exact, files = scratch / "exact.gguf", {kind: scratch / f"{kind}.gguf"}
         write(exact, name, keys, {tensor: pair[1] for tensor, pair in pairs.items()}, vocabulary)
         write(files[kind], name, keys, {tensor: pair[0] for tensor, pair in pairs.items()}, vocabulary,

@@ -41,15 +41,6 @@ void check(const StoredVocabulary& stored) {
            fmt::format("{}, one a token", count));
   for (const std::int64_t type : stored.types)
     if (type < 1 || type > 6) refuse(stored, "tokenizer.ggml.token_type", type, "1 to 6");
-  const std::pair<const char*, std::int64_t> ids[] = {
-      {"bos_token_id", stored.begin},       {"eos_token_id", stored.end},
-      {"unknown_token_id", stored.unknown}, {"seperator_token_id", stored.separator},
-      {"padding_token_id", stored.padding}, {"mask_token_id", stored.mask},
-      {"cls_token_id", stored.first}};
-  for (const auto& [name, id] : ids)
-    if (id >= static_cast<std::int64_t>(count))
-      refuse(stored, fmt::format("tokenizer.ggml.{}", name), id,
-             fmt::format("at most {}, the last token", count - 1));
 }
 
 Vocabulary vocabulary_of(const StoredVocabulary& stored) {
@@ -244,7 +235,7 @@ std::unique_ptr<Tokenizer> read_word_piece_lists(const StoredVocabulary& stored)
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_stored_vocabulary(const StoredVocabulary& stored) {
-  if (stored.model.empty()) return nullptr;
+  if (stored.model.empty() || stored.model == "no_vocab") return nullptr;
   check(stored);
   if (stored.model == "llama" || stored.model == "t5") return read_sentence_piece_lists(stored);
   if (stored.model == "gpt2") return read_byte_lists(stored);

@@ -17,7 +17,7 @@ namespace heed {
 struct StoredVocabulary {
   std::string file = {};   // for messages
   std::string model = {};  // "llama" (SentencePiece BPE), "gpt2" (byte-level BPE), "bert"
-                           // (WordPiece), "t5" (unigram)
+                           // (WordPiece), "t5" (unigram), "no_vocab" (ids alone)
   std::string pre = {};    // how words are split before merging: "llama-bpe"
   std::vector<std::string> pieces = {};
   std::vector<float> scores = {};
@@ -25,7 +25,7 @@ struct StoredVocabulary {
   std::vector<std::string> merges = {};
   std::string charsmap = {};
   std::int64_t begin = -1, end = -1, unknown = -1, separator = -1, padding = -1, mask = -1,
-               first = -1;  // ids; -1: none
+               first = -1;  // ids of pieces; -1: none
   std::optional<bool> add_begin = {}, add_end = {}, add_space_prefix = {}, remove_extra_spaces = {};
 };
 
