@@ -13,7 +13,6 @@
 #include "base/formats/json.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
-#include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "tensor/views.h"
 

@@ -69,7 +69,7 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
 
 Config model_config(const fs::path& model) {
   const fs::path base = base_model(model), file = base / "config.json";
-  if (is_gguf(base)) return Config::parse(GgufModel::open(base)->config_json(), base.string());
+  if (is_gguf(base)) return GgufModel::open(base)->config();
   return Config::parse(read_file(file), file.string());
 }
 
