@@ -15,6 +15,7 @@
 #include "heed/model.h"
 #include "io/atomic_file.h"
 #include "models/gguf_architecture.h"
+#include "support/expect_error.h"
 #include "support/gguf_writer.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
