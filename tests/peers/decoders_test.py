@@ -41,6 +41,8 @@ DELTA_RULE = {"head_dim": 16, "linear_num_value_heads": 6, "linear_num_key_heads
 # The norm of a head's output enlarges the rounding of small ones: transformers' own states in f32 and f64 differ by 3e-4.
 DELTA_RULE_TOLERANCE = {"hidden_states": 1e-3, "last_hidden_state": 1e-4, "logits": 1e-4, "loss": 1e-4,
                         "attentions": 1e-5}
+# Rounding adds up over layers: in the last one, transformers' own attention in f32 and f64 differs by 1.3e-5.
+TOLERANCES = {"gemma4 of 12 layers": {"attentions": 4e-5}}
 
 CONFIGS = {
     "gpt2": ("GPT2LMHeadModel", GPTJ | {"n_inner": 80}),
@@ -192,8 +194,9 @@ def check(program, name, model, golden, scratch):
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     save_file(golden, folder / "golden.safetensors")
-    if "linear_attention" in (getattr(model.config, "layer_types", None) or []):
-        (folder / "golden.json").write_text(json.dumps({"tolerance": DELTA_RULE_TOLERANCE}))
+    is_hybrid = "linear_attention" in (getattr(model.config, "layer_types", None) or [])
+    if tolerance := DELTA_RULE_TOLERANCE if is_hybrid else TOLERANCES.get(name):
+        (folder / "golden.json").write_text(json.dumps({"tolerance": tolerance}))
     checked = run(program, "check", "model", folder)
     failed = [line for line in checked.stdout.splitlines() if line.startswith(("failed", "unknown"))]
     converted = run(program, "convert", folder, "-o", written)
