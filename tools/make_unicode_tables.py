@@ -34,6 +34,7 @@ BREAK_HEAD = """// Made by tools/make_unicode_tables.py from Unicode 15.0: the c
 // their general category says, the scripts that write words without spaces, and what ends a sentence.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace heed {
@@ -51,10 +52,13 @@ struct WordBreakRange {
   WordBreak kind = WordBreak::kOther;
 };
 
-inline constexpr WordBreakRange kWordBreakRanges[] = {
+inline constexpr auto kWordBreakRanges = [] {
+  using enum WordBreak;
+  return std::to_array<WordBreakRange>({
 """
 
-SENTENCE_HEAD = """};
+SENTENCE_HEAD = """  });
+}();
 
 struct CharacterRange {
   char32_t first = 0;
@@ -135,7 +139,7 @@ def write_breaks():
     # What is a mark joins what stands before it, in these scripts too.
     differing = [(code, word_break.get(code, "kOther")) for code in sorted(set(category) | set(word_break))
                  if word_break.get(code, "kOther") != by_category(category.get(code, "Cn"))]
-    words = [f"{{0x{first:X}, 0x{last:X}, WordBreak::{kind}}}," for first, last, kind in ranges_of(differing)]
+    words = [f"{{0x{first:05X}, 0x{last:05X}, {kind}}}," for first, last, kind in ranges_of(differing)]
     ends = [pair for pair in sorted(properties("auxiliary/SentenceBreakProperty.txt")) if pair[1] == "STerm"]
     sentences = [f"{{0x{first:X}, 0x{last:X}}}," for first, last, _ in ranges_of(ends)]
     (OUT / "break_ranges.h").write_text(

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,8 +41,7 @@ struct OwnedPlan : heed_plan {
         of.alignment.c_str(), of.allowed_pairs,        of.flop,           of.bytes,
         of.workspace_bytes,   std::ssize(of.refusals), names.data(),      why.data()};
   }
-  OwnedPlan(const OwnedPlan&) = delete;
-  OwnedPlan& operator=(const OwnedPlan&) = delete;
+  OwnedPlan& operator=(OwnedPlan&&) = delete;
 
   Plan of;
   std::vector<const char*> names;

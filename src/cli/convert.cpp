@@ -50,8 +50,7 @@ class NewFolder {
     else if (!kept_)
       std::filesystem::remove_all(path_, ignored);
   }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
+  NewFolder& operator=(NewFolder&&) = delete;
 
   void keep() { kept_ = true; }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <span>

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "base/file.h"
@@ -20,8 +19,7 @@ class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
+  AtomicFile& operator=(AtomicFile&&) = delete;
 
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }

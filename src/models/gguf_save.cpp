@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -18,8 +18,7 @@ class MpiTransfer : public Transfer {
  public:
   MpiTransfer() = default;
   ~MpiTransfer() override { wait(); }  // until then MPI writes to the caller's memory
-  MpiTransfer(const MpiTransfer&) = delete;
-  MpiTransfer& operator=(const MpiTransfer&) = delete;
+  MpiTransfer& operator=(MpiTransfer&&) = delete;
 
   void wait() override {
     if (!requests_.empty())
@@ -49,8 +48,7 @@ class MpiRanks : public StartedRanks {
     MPI_Comm_size(MPI_COMM_WORLD, &count_);
   }
   ~MpiRanks() override { MPI_Finalize(); }
-  MpiRanks(const MpiRanks&) = delete;
-  MpiRanks& operator=(const MpiRanks&) = delete;
+  MpiRanks& operator=(MpiRanks&&) = delete;
 
   int rank() const override { return rank_; }
   int count() const override { return count_; }

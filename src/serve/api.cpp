@@ -144,8 +144,6 @@ namespace {
 struct Urgent {
   explicit Urgent(Api& api) : count(api.urgent) { ++count; }
   ~Urgent() { --count; }
-  Urgent(const Urgent&) = delete;
-  Urgent& operator=(const Urgent&) = delete;
   std::atomic<int>& count;
   UrgentScope scope;
 };

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "base/stop.h"
@@ -24,8 +23,7 @@ class Connection : public httplib::Stream {
     expect_request();
   }
   ~Connection() override;
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection& operator=(Connection&&) = delete;
 
   enum class Head { kPartial, kWhole, kTooLong, kGone };
   /// Another request may follow: waits briefly for its first byte, from which the patience counts.
@@ -81,8 +79,7 @@ class AskingScope {
  public:
   explicit AskingScope(const Connection& connection);
   ~AskingScope();
-  AskingScope(const AskingScope&) = delete;
-  AskingScope& operator=(const AskingScope&) = delete;
+  AskingScope& operator=(AskingScope&&) = delete;
 };
 
 /// Watches the connection of this thread's request, if any, and whether the server stops. While it

@@ -22,8 +22,7 @@ class Stream {
   Stream(Api& api, SessionPointer session, Stack stack, bool tokens)
       : api_(api), session_(std::move(session)), stack_(stack), tokens_(tokens) {}
   ~Stream() { --api_.streams; }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  Stream& operator=(Stream&&) = delete;
 
   // Waits for news and writes them; false once the client is gone.
   bool write(httplib::DataSink& sink) {

@@ -35,8 +35,6 @@ class Lobby {
   /// quickly, because it runs on the lobby's thread. Throws kIo if the system provides no thread.
   explicit Lobby(std::function<void(const Guest&)> call);
   ~Lobby();
-  Lobby(const Lobby&) = delete;
-  Lobby& operator=(const Lobby&) = delete;
 
   void enter(Guest guest);
   /// Closes all waiting connections; later ones are closed at once.
@@ -65,8 +63,6 @@ class Workers {
   /// Throws kIo unless all of them start.
   explicit Workers(int count);
   ~Workers();
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
 
   void enqueue(std::function<void()> task);
   /// Returns when all accepted work is done.

@@ -1,6 +1,5 @@
 // Questions about words: the next ones, how likely each was, the lens, branches, beams. Questions
 // about a flow: the graph, as an answer or a file, and its test.
-#include <cstring>
 
 #include "base/parallel.h"
 #include "base/stop.h"
@@ -56,8 +55,7 @@ class BranchStream {
         flag_(superseded_ ? superseded_ : std::make_shared<std::atomic<bool>>(false)),
         branch_(session_->session(), *session_->model(), request) {}
   ~BranchStream() { session_->views.leave(view_, superseded_); }
-  BranchStream(const BranchStream&) = delete;
-  BranchStream& operator=(const BranchStream&) = delete;
+  BranchStream& operator=(BranchStream&&) = delete;
 
   // Writes the next line; false once the client is gone.
   bool write(httplib::DataSink& sink) {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/digest.h"
-#include "base/formats/json.h"
+#include "base/formats/members.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "io/tensor_files.h"
@@ -100,21 +100,11 @@ void check_digest(const Safetensors& file) {
 }  // namespace
 
 std::string to_json(const TrainState& state) {
-  return Json{{"step", state.step},
-              {"loss", state.loss},
-              {"validation_loss", state.validation_loss},
-              {"best_loss", state.best_loss},
-              {"best_accuracy", state.best_accuracy},
-              {"best_step", state.best_step},
-              {"stale", state.stale},
-              {"seconds", state.seconds},
-              {"data_digest", state.data_digest},
-              {"cpu", state.cpu},
-              {"threads", state.threads},
-              {"ranks", state.ranks},
-              {"config", state.config},
-              {"recorded", state.recorded}}
-      .dump();
+  JsonFields fields;
+  HEED_FIELDS(fields, state.step, state.loss, state.validation_loss, state.best_loss,
+              state.best_accuracy, state.best_step, state.stale, state.seconds, state.data_digest,
+              state.cpu, state.threads, state.ranks, state.config, state.recorded);
+  return fields.json.dump();
 }
 
 TrainState parse_state(const std::string& text, const std::string& origin) {

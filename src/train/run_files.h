@@ -57,8 +57,7 @@ class StepCsv {
   /// incomplete last row, and everything if the header differs.
   StepCsv(std::filesystem::path path, std::string_view header, std::int64_t step);
   ~StepCsv();
-  StepCsv(const StepCsv&) = delete;
-  StepCsv& operator=(const StepCsv&) = delete;
+  StepCsv& operator=(StepCsv&&) = delete;
 
   /// `row` begins with the step and includes its line end.
   void append(std::string_view row);

@@ -18,8 +18,7 @@ class RunFolder {
   /// removed if nothing was written to them.
   RunFolder(std::filesystem::path path, bool resume);
   ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
+  RunFolder& operator=(RunFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "run.json"; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/look.h"
+#include "inspect/edited_session.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/visible_keys.h"
@@ -65,7 +66,7 @@ TEST_P(EditsOf, ARemovedEdgeLeavesItsRowRenormalised) {
   const Session session = family_session(model);
   for (const Place& place : last_layers(session)) {
     const std::int64_t query = 2, key = 1;
-    const Session edited = edited_session(session, {.remove = {{place, query, key}}}, model);
+    const Session edited = test::edited_session(session, {.remove = {{place, query, key}}}, model);
     const auto rows = [&](const Session& of, int head) {
       std::vector<std::vector<float>> weights;
       visit_rows(of.at({place.stack, place.layer}), head,
@@ -120,7 +121,7 @@ TEST_P(EditsOf, ATemperatureAndASteeringGiveTheSoftmaxOfTheirScores) {
     for (int head = 0; head < session.at(place.stack).shape.heads; ++head)
       edits.temperature.push_back({{place.stack, place.layer, head}, 1.5});
     const auto before = rows_of(session, place);
-    const auto after = rows_of(edited_session(session, edits, model), place);
+    const auto after = rows_of(test::edited_session(session, edits, model), place);
     const LayerAttention& layer = session.at(place);
     for (std::size_t i = 0; i < before.size(); ++i) {
       std::vector<double> added(before[i].size(), 0);
@@ -167,7 +168,7 @@ TEST_P(EditsOf, AHiddenTokenIsSeenByNobody) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);
   const Edits edits = {.hide = {{.position = 1}}};
-  const Session edited = edited_session(session, edits, model);
+  const Session edited = test::edited_session(session, edits, model);
   for (const SessionStack& stack : edited.stacks) {
     if (edited.keys(stack.shape.stack).data() != edited.tokens.data()) continue;
     for (const LayerAttention& layer : stack.layers)
@@ -183,8 +184,8 @@ TEST_P(EditsOf, AHiddenTokenIsSeenByNobody) {
 TEST_P(EditsOf, AnEditedSessionKeepsItsOwnStreamsAlone) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model, {.streams = true});
-  const Session edited =
-      edited_session(session, {.ablate = {last_layers(session).back()}}, model, {.streams = true});
+  const Session edited = test::edited_session(session, {.ablate = {last_layers(session).back()}},
+                                              model, {.streams = true});
   ASSERT_EQ(edited.streams.size(), session.streams.size());
   EXPECT_GT(largest_difference(edited.streams.back().value, session.streams.back().value), 1e-6);
 }
@@ -206,7 +207,7 @@ TEST_P(EditsOf, ASwappedTokenGivesTheSessionOfTheOtherText) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);
   const Session edited =
-      edited_session(session, {.swap = {{{.position = 2}, 9}}}, model, {.all_logits = true});
+      test::edited_session(session, {.swap = {{{.position = 2}, 9}}}, model, {.all_logits = true});
   Session other = shared(session);
   other.tokens[2].id = 9;
   const Tensor expected = pass_over(other, model, {.all_positions = true});
@@ -219,7 +220,7 @@ TEST_P(EditsOf, AnAddedMaskNarrowsOneHeadAlone) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);
   const Place place = last_layers(session).back();
-  const Session edited = edited_session(
+  const Session edited = test::edited_session(
       session,
       {.mask = {{.stack = place.stack, .layer = place.layer, .head = 0, .left = 0, .right = 0}}},
       model);

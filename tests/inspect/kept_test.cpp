@@ -9,7 +9,7 @@
 #include "heed/look.h"
 #include "heed/session.h"
 #include "inspect/choice.h"
-#include "inspect/evidence/edited_run.h"
+#include "inspect/edited_session.h"
 #include "inspect/models.h"
 #include "inspect/session/places.h"
 #include "inspect/session/session_memory.h"
@@ -68,7 +68,8 @@ TEST(KeptLayers, OtherLayersAreAnError) {
 
 TEST(KeptLayers, AreThoseOfAnEditedSessionToo) {
   const Session some = session_of(test::tales(), {.layers = {{1}}});
-  const Session edited = edited_session(some, {.ablate = {{.layer = 0, .head = 1}}}, test::tales());
+  const Session edited =
+      test::edited_session(some, {.ablate = {{.layer = 0, .head = 1}}}, test::tales());
   EXPECT_TRUE(edited.at({.layer = 1}).is_kept());
   EXPECT_FALSE(edited.stacks[0].layers[0].is_kept());
 }

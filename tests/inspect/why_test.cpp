@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "inspect/evidence/edited_run.h"
+#include "inspect/edited_session.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/trial.h"
 #include "support/family_sessions.h"
@@ -84,7 +84,7 @@ TEST_P(WhyOf, SumsHoldUnderEdits) {
   const Session session = family_session(model);
   const StackShape& shape = session.stacks.back().shape;
   const Place place{.stack = shape.stack, .layer = first_layer(shape)};
-  const Session edited = edited_session(
+  const Session edited = test::edited_session(
       session, {.ablate = {place}, .hide = {{.position = 1}}, .swap = {{{.position = 2}, 8}}},
       model);
   expect_sums_of_all_cells(edited, model, 5);

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/formats/json.h"
+#include "base/formats/members.h"
 #include "cli/attend/attention_options.h"
 #include "cli/command.h"
 #include "cli/options/option.h"
@@ -23,14 +23,10 @@ Json as_json(const Plan& plan) {
   auto refusals = Json::array();
   for (const Plan::Refusal& refusal : plan.refusals)
     refusals.push({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
-  return {{"kernel", plan.kernel},
-          {"refusals", refusals},
-          {"mask", plan.mask},
-          {"alignment", plan.alignment},
-          {"allowed_pairs", plan.allowed_pairs},
-          {"flop", plan.flop},
-          {"bytes", plan.bytes},
-          {"workspace_bytes", plan.workspace_bytes}};
+  JsonFields fields;
+  HEED_FIELDS(fields, plan.kernel, refusals, plan.mask, plan.alignment, plan.allowed_pairs,
+              plan.flop, plan.bytes, plan.workspace_bytes);
+  return fields.json;
 }
 
 std::string form_of(const AttentionArgs& args) {

@@ -14,16 +14,11 @@ namespace heed::cli {
 namespace {
 
 Json as_json(const AttentionTiming& timing) {
-  Json json = as_json(timing.problem);
-  json.set("kernel", timing.kernel);
-  json.set("threads", timing.threads);
-  json.set("seconds", timing.seconds);
-  json.set("spread", timing.spread);
-  json.set("gflops", timing.gflops);
-  json.set("peak_gflops", timing.peak_gflops);
-  json.set("fraction_of_peak", timing.fraction_of_peak);
-  json.set("gbytes_per_second", timing.gbytes_per_second);
-  json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
+  JsonFields fields = {as_json(timing.problem)};
+  HEED_FIELDS(fields, timing.kernel, timing.threads, timing.seconds, timing.spread, timing.gflops,
+              timing.peak_gflops, timing.fraction_of_peak, timing.gbytes_per_second,
+              timing.read_gbytes_per_second);
+  Json& json = fields.json;
   if (timing.peak_bytes >= 0) json.set("peak_bytes", timing.peak_bytes);
   for (const PeerTiming& peer : timing.peers) {
     Json peers = json["peers"];

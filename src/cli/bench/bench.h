@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/formats/json.h"
+#include "base/formats/members.h"
 #include "cli/terminal/progress.h"
 #include "heed/train.h"
 

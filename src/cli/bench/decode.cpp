@@ -16,25 +16,21 @@ const char* name_of(KvForm form) {
 }
 
 Json decode_json(const DecodeTiming& timing) {
-  return {{"case", timing.problem.name},
-          {"kernel", timing.kernel},
-          {"dtype", name(timing.problem.cache.dtype)},
-          {"form", name_of(timing.problem.cache.form)},
-          {"batch", 1},
-          {"heads", kDecodeHeads},
-          {"kv_heads", kDecodeKvHeads},
-          {"query_length", 1},
-          {"key_length", timing.problem.keys},
-          {"head_dim", kDecodeHeadDim},
-          {"value_dim", kDecodeHeadDim},
-          {"mask", "causal"},
-          {"threads", timing.threads},
-          {"seconds", timing.seconds},
-          {"spread", timing.spread},
-          {"gbytes_per_second", timing.gbytes_per_second},
-          {"read_gbytes_per_second", timing.read_gbytes_per_second},
-          {"tokens_per_second", timing.tokens_per_second},
-          {"times_faster", timing.times_faster}};
+  JsonFields fields = {{{"case", timing.problem.name},
+                        {"kernel", timing.kernel},
+                        {"dtype", name(timing.problem.cache.dtype)},
+                        {"form", name_of(timing.problem.cache.form)},
+                        {"batch", 1},
+                        {"heads", kDecodeHeads},
+                        {"kv_heads", kDecodeKvHeads},
+                        {"query_length", 1},
+                        {"key_length", timing.problem.keys},
+                        {"head_dim", kDecodeHeadDim},
+                        {"value_dim", kDecodeHeadDim},
+                        {"mask", "causal"}}};
+  HEED_FIELDS(fields, timing.threads, timing.seconds, timing.spread, timing.gbytes_per_second,
+              timing.read_gbytes_per_second, timing.tokens_per_second, timing.times_faster);
+  return fields.json;
 }
 
 std::string decode_heading() {

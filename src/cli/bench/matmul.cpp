@@ -14,23 +14,17 @@ namespace {
 
 Json as_json(const MatmulTiming& timing) {
   const MatmulBenchCase& problem = timing.problem;
-  Json json = {{"case", problem.name},
-               {"kernel", timing.kernel},
-               {"dtype", std::string(problem.weight_type())},
-               {"rows", problem.rows},
-               {"in", problem.in},
-               {"out", problem.out},
-               {"threads", timing.threads},
-               {"seconds", timing.warm.seconds},
-               {"spread", timing.warm.spread},
-               {"gflops", timing.warm.gflops},
-               {"limit_gflops", timing.warm.limit_gflops}};
+  JsonFields fields = {{{"case", problem.name},
+                        {"kernel", timing.kernel},
+                        {"dtype", std::string(problem.weight_type())}}};
+  HEED_FIELDS(fields, problem.rows, problem.in, problem.out, timing.threads, timing.warm.seconds,
+              timing.warm.spread, timing.warm.gflops, timing.warm.limit_gflops);
+  Json& json = fields.json;
   if (problem.product == MatmulBenchCase::Product::kPacked) {
     json.set("memory_seconds", timing.from_memory.seconds);
     json.set("memory_gflops", timing.from_memory.gflops);
     json.set("memory_limit_gflops", timing.from_memory.limit_gflops);
-    json.set("gbytes_per_second", timing.gbytes_per_second);
-    json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
+    HEED_FIELDS(fields, timing.gbytes_per_second, timing.read_gbytes_per_second);
   } else {
     json.set("seconds_plain", timing.plain.seconds);
     json.set("gflops_plain", timing.plain.gflops);

@@ -17,14 +17,11 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 Json as_json(const TokenizeTiming& timing) {
-  return {{"case", timing.name},
-          {"bytes", timing.bytes},
-          {"tokens", timing.tokens},
-          {"encode_seconds", timing.encode_seconds},
-          {"decode_seconds", timing.decode_seconds},
-          {"spread", timing.spread},
-          {"encode_megabytes_per_second", timing.encode_megabytes_per_second},
-          {"decode_megabytes_per_second", timing.decode_megabytes_per_second}};
+  JsonFields fields = {{{"case", timing.name}}};
+  HEED_FIELDS(fields, timing.bytes, timing.tokens, timing.encode_seconds, timing.decode_seconds,
+              timing.spread, timing.encode_megabytes_per_second,
+              timing.decode_megabytes_per_second);
+  return fields.json;
 }
 
 constexpr const char* kTokenizeColumns = "{:<24} {:>10} {:>10}  {:>12}  {:>6}  {:>12}\n";

@@ -33,29 +33,13 @@ std::int64_t vocabulary_of(const BenchOptions& options, const TrainConfig& confi
 }
 
 Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
-  return {{"case", "train"},
-          {"dtype", config.precision},
-          {"layers", config.layers},
-          {"heads", config.heads},
-          {"width", config.width},
-          {"block", config.block},
-          {"batch", config.batch},
-          {"accumulate", config.accumulate},
-          {"vocabulary", vocabulary},
-          {"dropout", config.dropout},
-          {"parameters", timing.parameters},
-          {"threads", timing.threads},
-          {"shares", timing.shares},
-          {"seconds", timing.seconds},
-          {"spread", timing.spread},
-          {"tokens_per_second", timing.tokens_per_second},
-          {"forward_seconds", timing.forward_seconds},
-          {"backward_seconds", timing.backward_seconds},
-          {"optimizer_seconds", timing.optimizer_seconds},
-          {"gflops", timing.gflops},
-          {"peak_gflops", timing.peak_gflops},
-          {"fraction_of_peak", timing.fraction_of_peak},
-          {"allocations", timing.allocations}};
+  JsonFields fields = {{{"case", "train"}, {"dtype", config.precision}}};
+  HEED_FIELDS(fields, config.layers, config.heads, config.width, config.block, config.batch,
+              config.accumulate, vocabulary, config.dropout, timing.parameters, timing.threads,
+              timing.shares, timing.seconds, timing.spread, timing.tokens_per_second,
+              timing.forward_seconds, timing.backward_seconds, timing.optimizer_seconds,
+              timing.gflops, timing.peak_gflops, timing.fraction_of_peak, timing.allocations);
+  return fields.json;
 }
 
 std::string as_text(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {

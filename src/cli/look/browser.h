@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,8 +30,7 @@ class Browser {
  public:
   Browser(std::string program, const BrowserTask& task);
   ~Browser();
-  Browser(const Browser&) = delete;
-  Browser& operator=(const Browser&) = delete;
+  Browser& operator=(Browser&&) = delete;
 
   bool is_running();
   const std::string& program() const { return program_; }

@@ -1,6 +1,5 @@
 #include "cli/look/look_options.h"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <functional>

@@ -30,8 +30,7 @@ class InterruptScope {
  public:
   InterruptScope();
   ~InterruptScope();
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
+  InterruptScope& operator=(InterruptScope&&) = delete;
 };
 
 bool interrupted();

@@ -25,8 +25,6 @@ class ProgressLine {
  public:
   ProgressLine();
   ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// Begins other work with `total` parts, or 0 if they cannot be counted. "" shows nothing.
   void begin(std::string what, std::int64_t total = 0);

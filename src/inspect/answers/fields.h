@@ -4,7 +4,6 @@
 // `describe(field)` instead.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/formats/members.h"
 #include "heed/session.h"
 
 namespace heed {
@@ -63,19 +63,6 @@ std::string json_string(std::string_view bytes);
 /// A token's text in valid UTF-8, and its bytes in hex if the text cannot hold them.
 std::string token_text(std::string_view bytes);
 std::optional<std::string> token_hex(std::string_view bytes);
-
-/// Describes members under their own names: HEED_FIELDS(field, term.value) is
-/// field("value", term.value). A function cannot do this, as it does not see its arguments' names.
-#define HEED_FIELDS(field, ...) describe_members(field, #__VA_ARGS__, __VA_ARGS__)
-
-void describe_members(auto& field, std::string_view names, const auto&... members) {
-  const auto next_name = [&names] {
-    const std::string_view first = names.substr(0, names.find(','));
-    names.remove_prefix(std::min(first.size() + 1, names.size()));
-    return first.substr(first.find_last_of(". ") + 1);
-  };
-  (field(next_name(), members), ...);
-}
 
 void describe_place(auto& field, const Place& place) {
   HEED_FIELDS(field, place.stack, place.layer, place.head);

@@ -164,11 +164,8 @@ struct AttentionAnswer {
   int zooms = 0;
   std::int64_t tile = 0;
   void describe(auto& field) const {
-    HEED_FIELDS(field, shape.stack, shape.layers);
-    field("attending", attending_of(shape));
-    HEED_FIELDS(field, shape.heads, shape.kv_heads);
-    field("kv_heads_of_layers", kv_heads_of_layers(shape));
-    HEED_FIELDS(field, shape.causal, size.queries, size.keys, query_tokens, key_tokens);
+    StackAnswer{shape}.describe(field);
+    HEED_FIELDS(field, size.queries, size.keys, query_tokens, key_tokens);
     field("rectangular", query_tokens != key_tokens);
     HEED_FIELDS(field, kept, zooms, tile);
   }

@@ -94,7 +94,14 @@ bool read_text(std::string& text, std::string_view part) {
 
 using Text = std::string ViewAddress::*;
 
-// One of these words; the default is omitted.
+// A member that is written unless it has its default.
+auto unless_default(Text field) {
+  return [=](const ViewAddress& view) {
+    return view.*field == ViewAddress().*field ? "" : view.*field;
+  };
+}
+
+// One of these words.
 ViewPart choice(std::string_view name, Text field, std::vector<std::string_view> words) {
   std::string expected = listed(words, [](std::string_view word) { return std::string(word); });
   return {name, std::move(expected),
@@ -102,9 +109,7 @@ ViewPart choice(std::string_view name, Text field, std::vector<std::string_view>
             view.*field = value;
             return std::ranges::find(words, value) != words.end();
           },
-          [=](const ViewAddress& view) {
-            return view.*field == ViewAddress().*field ? "" : view.*field;
-          }};
+          unless_default(field)};
 }
 
 ViewPart score(std::string_view name, Text field) {
@@ -113,9 +118,7 @@ ViewPart score(std::string_view name, Text field) {
             view.*field = value;
             return is_score_name(value);
           },
-          [=](const ViewAddress& view) {
-            return view.*field == ViewAddress().*field ? "" : view.*field;
-          }};
+          unless_default(field)};
 }
 
 ViewPart text(std::string_view name, const char* expected, Text field) {

@@ -213,13 +213,6 @@ Session with_edits(const Session& session, const Edits& edits) {
   return edited;
 }
 
-Session edited_session(const Session& session, const Edits& edits, const LoadedModel& model,
-                       const SessionOptions& options) {
-  Session edited = with_edits(session, edits);
-  run_session(edited, model, options);
-  return edited;
-}
-
 Tensor edited_output(const Session& session, const Edits& edits, const LoadedModel& model,
                      const OutputOptions& options) {
   return pass_over(with_edits(session, edits), model,

@@ -16,10 +16,6 @@ void check_edits(std::string_view op, const Session& session, const Edits& edits
 /// text.
 Session with_edits(const Session& session, const Edits& edits);
 
-/// The same after its pass: everything that a session keeps.
-Session edited_session(const Session& session, const Edits& edits, const LoadedModel& model,
-                       const SessionOptions& options = {});
-
 struct OutputOptions {
   bool all_positions = false;  // false: only the last one; without a vocabulary always all
   const std::atomic<bool>* stopped = nullptr;

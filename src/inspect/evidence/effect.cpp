@@ -34,18 +34,11 @@ void pass_inside(const BranchParts& branch, const Tensor& heads, Tensor& write) 
 
 std::vector<ChangedWord> extremes(const Session& session, std::span<const float> changes,
                                   std::int64_t top, bool raised) {
-  auto ids = ascending<TokenId>(std::ssize(changes));
-  const auto kept = std::min(top, std::ssize(ids));
-  std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
-    const float x = changes[static_cast<std::size_t>(a)], y = changes[static_cast<std::size_t>(b)];
-    if (x != y) return raised ? x > y : x < y;
-    return a < b;
-  });
+  const auto change = [&](TokenId id) { return changes[static_cast<std::size_t>(id)]; };
+  const auto size_of = [&](TokenId id) { return raised ? change(id) : -change(id); };
   std::vector<ChangedWord> words;
-  for (std::int64_t at = 0; at < kept; ++at) {
-    const TokenId id = ids[static_cast<std::size_t>(at)];
-    words.push_back({id, word_of(session.tokenizer, id), changes[static_cast<std::size_t>(id)]});
-  }
+  for (const TokenId id : largest_ids(std::ssize(changes), top, size_of))
+    words.push_back({id, word_of(session.tokenizer, id), change(id)});
   return words;
 }
 

@@ -32,17 +32,12 @@ std::vector<double> probabilities(std::span<const float> logits) {
 void read_words(const Session& session, std::span<const float> as_it_is,
                 std::span<const float> edited, std::int64_t top, Trial& trial) {
   const std::vector<double> before = probabilities(as_it_is), after = probabilities(edited);
-  auto ids = ascending<TokenId>(std::ssize(before));
-  const auto kept = std::min(top, std::ssize(ids));
-  std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
-    const double x = before[static_cast<std::size_t>(a)], y = before[static_cast<std::size_t>(b)];
-    return x != y ? x > y : a < b;
-  });
+  const auto probability_of = [&](TokenId id) { return before[static_cast<std::size_t>(id)]; };
   trial.rest_as_it_is = trial.rest_edited = 1;
-  trial.rest_count = std::ssize(ids) - kept;
-  for (std::int64_t at = 0; at < kept; ++at) {
-    const TokenId id = ids[static_cast<std::size_t>(at)];
+  trial.rest_count = std::ssize(before);
+  for (const TokenId id : largest_ids(std::ssize(before), top, probability_of)) {
     const auto word = static_cast<std::size_t>(id);
+    --trial.rest_count;
     trial.words.push_back({id, word_of(session.tokenizer, id), before[word], after[word]});
     trial.rest_as_it_is -= before[word];
     trial.rest_edited -= after[word];

@@ -63,8 +63,7 @@ class MarginsSweep {
  public:
   explicit MarginsSweep(std::optional<std::int64_t> head = {})
       : parts_{OfHead(received_, head), OfHead(entropy_, head), OfHead(error_, head)} {}
-  MarginsSweep(const MarginsSweep&) = delete;
-  MarginsSweep& operator=(const MarginsSweep&) = delete;
+  MarginsSweep& operator=(MarginsSweep&&) = delete;
 
   void add_to(std::vector<Observer*>& observers);
   Margins margins(std::int64_t head) const;

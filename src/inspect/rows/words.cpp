@@ -208,14 +208,11 @@ NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, s
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
-  auto ids = ascending<TokenId>(std::ssize(logits));
-  const std::int64_t kept = std::min(top, std::ssize(logits));
   const auto logit_of = [&](TokenId id) { return logits[static_cast<std::size_t>(id)]; };
-  std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
-    return logit_of(a) != logit_of(b) ? logit_of(a) > logit_of(b) : a < b;
-  });
-  NextWords answer{.words = {}, .rest_count = std::ssize(logits) - kept, .rest_probability = 1};
-  for (const TokenId id : std::span(ids).first(static_cast<std::size_t>(kept))) {
+  const std::vector<TokenId> ids = largest_ids(std::ssize(logits), top, logit_of);
+  NextWords answer{
+      .words = {}, .rest_count = std::ssize(logits) - std::ssize(ids), .rest_probability = 1};
+  for (const TokenId id : ids) {
     const double probability = std::exp(logit_of(id) - largest) / sum;
     answer.words.push_back({id, word_of(tokenizer, id), probability, logit_of(id)});
     answer.rest_probability -= probability;

@@ -2,6 +2,7 @@
 // likeliest next words.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sequences.h"
 #include "heed/look.h"
 #include "heed/session.h"
 
@@ -34,6 +36,17 @@ struct WordPiece {
 /// For each token that is a piece of a word, the word; empty for other tokens, in scripts without
 /// spaces, and if all pieces of the word are single letters.
 std::vector<WordPiece> pieces_of_words(std::span<const SessionToken> tokens);
+
+/// The ids below `count` with the `top` largest values, the largest first; ties to the lower id.
+std::vector<TokenId> largest_ids(std::int64_t count, std::int64_t top, const auto& value_of) {
+  auto ids = ascending<TokenId>(count);
+  const auto end = ids.begin() + std::min(top, count);
+  std::ranges::partial_sort(ids, end, [&](TokenId a, TokenId b) {
+    return value_of(a) != value_of(b) ? value_of(a) > value_of(b) : a < b;
+  });
+  ids.erase(end, ids.end());
+  return ids;
+}
 
 /// The `top` largest of softmax(logits), ties to the lower id, and the rest.
 NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, std::int64_t top);

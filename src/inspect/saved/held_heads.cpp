@@ -1,7 +1,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <span>
 
 #include "attention/api/checked.h"

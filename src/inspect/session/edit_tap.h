@@ -1,9 +1,6 @@
 // Applies a session's edits while its pass runs.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "heed/session.h"
 #include "tensor/views.h"
 

@@ -19,14 +19,21 @@
 namespace heed {
 namespace {
 
+std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  std::vector<std::string> lines;
+  std::istringstream stream(content_of(path));
+  for (std::string line; std::getline(stream, line); lines.push_back(line))
+    if (line.ends_with('\r')) line.pop_back();
+  return lines;
+}
+
 // One "left right" per line, after a line with the version.
 std::vector<std::string> read_merges(const std::filesystem::path& path,
                                      const Vocabulary& vocabulary) {
   std::vector<std::string> merges;
-  std::istringstream stream(content_of(path));
-  std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
+  int number = 0;
+  for (const std::string& line : read_lines(path)) {
+    ++number;
     if (line.empty() || line.starts_with("#version")) continue;
     const std::size_t blank = std::min(line.find(' '), line.size());
     const std::string left = line.substr(0, blank);
@@ -62,10 +69,9 @@ struct Ranks {
 
 Ranks read_ranks(const std::filesystem::path& path) {
   Ranks ranks;
-  std::istringstream stream(content_of(path));
-  std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
+  int number = 0;
+  for (const std::string& line : read_lines(path)) {
+    ++number;
     if (line.empty()) continue;
     const std::size_t blank = line.find(' ');
     const auto bytes = decode_base64(line.substr(0, blank));
@@ -208,14 +214,6 @@ std::unique_ptr<Tokenizer> read_tiktoken(const std::filesystem::path& path) {
 }
 
 namespace {
-
-std::vector<std::string> read_lines(const std::filesystem::path& path) {
-  std::vector<std::string> lines;
-  std::istringstream stream(content_of(path));
-  for (std::string line; std::getline(stream, line); lines.push_back(line))
-    if (line.ends_with('\r')) line.pop_back();
-  return lines;
-}
 
 Vocabulary number_lines(const std::filesystem::path& path) {
   Vocabulary vocabulary;

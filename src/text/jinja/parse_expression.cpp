@@ -64,8 +64,7 @@ class ExpressionParser {
       if (++parser_.depth_ > kMost) parser_.tokens_.refuse("expressions of at most 100 levels");
     }
     ~Level() { --parser_.depth_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
+    Level& operator=(Level&&) = delete;
 
    private:
     ExpressionParser& parser_;

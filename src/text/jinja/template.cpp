@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/wording.h"
 #include "text/jinja/functions.h"
 #include "text/jinja/syntax.h"
 #include "text/utf8.h"
@@ -42,8 +43,7 @@ class Evaluator {
     explicit Restored(T& place) : place_(place), before_(place) {}
     Restored(T& place, T now) : place_(place), before_(std::exchange(place, std::move(now))) {}
     ~Restored() { place_ = std::move(before_); }
-    Restored(const Restored&) = delete;
-    Restored& operator=(const Restored&) = delete;
+    Restored& operator=(Restored&&) = delete;
 
    private:
     T& place_;
@@ -65,16 +65,15 @@ class Evaluator {
   // Gives an error the line of the innermost part that failed.
   auto in_line(int line, const auto& work) {
     const Restored<int> depth(depth_);
-    try {
-      deepen();
-      spend(64);
-      return work();
-    } catch (const Error& error) {
-      if (!error.place().empty()) throw;
-      ErrorParts parts = error.parts();
-      parts.place = fmt::format("line {}", line);
-      throw Error(std::move(parts));
-    }
+    return reworded(
+        [&] {
+          deepen();
+          spend(64);
+          return work();
+        },
+        [&](ErrorParts& parts) {
+          if (parts.place.empty()) parts.place = fmt::format("line {}", line);
+        });
   }
 
   Leap run_all(const std::vector<Statement>& statements) {
@@ -407,14 +406,12 @@ class Evaluator {
 
 std::string render_template(std::string_view source, const Json& variables,
                             const std::string& file) {
-  try {
-    require_utf8(source);
-    return jinja::Evaluator(variables).run(jinja::parse(source));
-  } catch (const Error& error) {
-    ErrorParts parts = error.parts();
-    parts.file = file;
-    throw Error(std::move(parts));
-  }
+  return reworded(
+      [&] {
+        require_utf8(source);
+        return jinja::Evaluator(variables).run(jinja::parse(source));
+      },
+      [&](ErrorParts& parts) { parts.file = file; });
 }
 
 }  // namespace heed

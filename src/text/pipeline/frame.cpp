@@ -20,20 +20,17 @@ TokenId named_id(const TokenizerFile& file, const Json& component, std::string_v
   return id;
 }
 
-Frame read_bert(const TokenizerFile& file, const Json& component) {
-  const TokenId begin = named_id(file, component, "cls");
-  const TokenId end = named_id(file, component, "sep");
-  return {
-      .one = {special(begin), {.text = 0}, special(end)},
-      .two = {special(begin), {.text = 0}, special(end), {.text = 1, .type = 1}, special(end, 1)}};
-}
-
-Frame read_roberta(const TokenizerFile& file, const Json& component) {
-  const TokenId begin = named_id(file, component, "cls");
-  const TokenId end = named_id(file, component, "sep");
-  return {
-      .one = {special(begin), {.text = 0}, special(end)},
-      .two = {special(begin), {.text = 0}, special(end), special(end), {.text = 1}, special(end)}};
+// BERT marks the second text by its type, RoBERTa by one more separator before it.
+Frame read_bert(const TokenizerFile& file, const Json& component, bool is_roberta) {
+  const FramePart begin = special(named_id(file, component, "cls"));
+  const TokenId sep = named_id(file, component, "sep");
+  const FramePart end = special(sep), text = {.text = 0};
+  Frame frame = {.one = {begin, text, end}};
+  if (is_roberta)
+    frame.two = {begin, text, end, end, {.text = 1}, end};
+  else
+    frame.two = {begin, text, end, {.text = 1, .type = 1}, special(sep, 1)};
+  return frame;
 }
 
 std::vector<TokenId> ids_of(const TokenizerFile& file, const Json& component, const Json& item) {
@@ -84,8 +81,8 @@ std::optional<Frame> read_part(const TokenizerFile& file, const Json& component)
   const std::string type = type_name(component);
   if (type == "null" || type == "ByteLevel") return {};
   if (type == "TemplateProcessing") return read_templates(file, component);
-  if (type == "BertProcessing") return read_bert(file, component);
-  if (type == "RobertaProcessing") return read_roberta(file, component);
+  if (type == "BertProcessing" || type == "RobertaProcessing")
+    return read_bert(file, component, type == "RobertaProcessing");
   if (type != "Sequence")
     file.refuse_type(component, "post_processor",
                      "null, BertProcessing, ByteLevel, RobertaProcessing, TemplateProcessing or a "

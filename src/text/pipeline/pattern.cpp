@@ -38,20 +38,11 @@ Next next_at(std::string_view text, std::size_t at) {
 }
 
 // The end of the characters with one of these traits; with none of them.
-template <std::uint8_t traits>
+template <std::uint8_t traits, bool has = true>
 std::size_t run_end(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     const Next next = next_at(text, at);
-    if ((next.traits & traits) == 0) break;
-    at = next.end;
-  }
-  return at;
-}
-template <std::uint8_t traits>
-std::size_t run_without_end(std::string_view text, std::size_t at) {
-  while (at < text.size()) {
-    const Next next = next_at(text, at);
-    if ((next.traits & traits) != 0) break;
+    if (((next.traits & traits) != 0) != has) break;
     at = next.end;
   }
   return at;
@@ -110,7 +101,7 @@ std::size_t digits_end(std::string_view text, std::size_t begin) {
 
 // Signs, the first of which may be a space, then line breaks (and slashes).
 std::size_t signs_end(std::string_view text, std::size_t signs, bool slashes) {
-  std::size_t end = run_without_end<kWordOrSpace>(text, signs);
+  std::size_t end = run_end<kWordOrSpace, false>(text, signs);
   while (end < text.size() && (is_line_break(text[end]) || (slashes && text[end] == '/'))) ++end;
   return end;
 }
@@ -192,7 +183,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
   if ((first.traits & kSpace) != 0) return space_end(text, begin);
   if ((first.traits & kLetter) != 0) return run_end<kLetter>(text, first.end);
   if ((first.traits & kNumber) != 0) return run_end<kNumber>(text, first.end);
-  return run_without_end<kWordOrSpace>(text, first.end);
+  return run_end<kWordOrSpace, false>(text, first.end);
 }
 
 std::size_t llama3_word_end(std::string_view text, std::size_t begin) {
