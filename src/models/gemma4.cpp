@@ -174,7 +174,7 @@ constexpr Member kUnified = {"gemma4_unified_text", "Gemma4UnifiedForCausalLM", 
 
 DecoderShape read_member(const Config& config, const Member& member) {
   refuse_unserved(config, member.has_layer_words);
-  DecoderShape shape{.family = "gemma4", .title = "Gemma 4", .names = kNames, .trains = false};
+  DecoderShape shape{.family = "gemma4", .title = "Gemma 4", .names = kNames};
   read_usual(config,
              {.layers = 30,
               .heads = 8,
@@ -229,13 +229,28 @@ DecoderShape read_unified_of_all(const Config& config) {
   return read_with_pictures(config, kUnified);
 }
 
+// All heads have one size, and no layer reads another's keys.
+void set_unified(const TrainingShape& shape, Json& json) {
+  set_head_dim(shape, json);
+  json.set("global_head_dim", shape.width / shape.heads);
+  json.set("sliding_window", (shape.positions + 1) / 2);
+  json.set("num_kv_shared_layers", 0);
+}
+void set_gemma4(const TrainingShape& shape, Json& json) {
+  set_unified(shape, json);
+  json.set("hidden_size_per_layer_input", std::max<std::int64_t>(shape.width / 4, 1));
+  json.set("vocab_size_per_layer_input", shape.vocabulary);
+}
+
 }  // namespace
 
 std::vector<Family> gemma4_families() {
-  return {decoder_family<read_gemma4>({"gemma4_text"}, nullptr),
-          decoder_family<read_gemma4_of_all>({"gemma4"}, nullptr),
-          decoder_family<read_unified>({"gemma4_unified_text"}, nullptr),
-          decoder_family<read_unified_of_all>({"gemma4_unified"}, nullptr)};
+  return {
+      decoder_family<read_gemma4>({"gemma4_text"}, {.names_kv_heads = true, .more = set_gemma4}),
+      decoder_family<read_gemma4_of_all>({"gemma4"}, nullptr),
+      decoder_family<read_unified>({"gemma4_unified_text"},
+                                   {.names_kv_heads = true, .more = set_unified}),
+      decoder_family<read_unified_of_all>({"gemma4_unified"}, nullptr)};
 }
 
 }  // namespace heed

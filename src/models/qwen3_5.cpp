@@ -67,11 +67,11 @@ DecoderShape read_qwen3_5(const Config& config) {
   shape.norm.offset = shape.head_norm.offset = 1;
   shape.head_norm.width = shape.head_dim;
   shape.gated = true;
-  shape.trains = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.unused = {"mtp."};  // a head that drafts further tokens
   read_rotation(config, shape, {.share = 0.25});
   read_kinds(config, shape);
+  shape.trains = !shape.has_recurrence();
   read_delta_rule(config, shape);
   return shape;
 }

@@ -1,6 +1,6 @@
 #include "models/trunk.h"
 
-#include <algorithm>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -14,11 +14,13 @@ Tensor types_of(const Batch& batch) {
                              : Tensor::zeros(batch.ids.shape(), DType::kI32);
 }
 
-bool shares_keys(const Trunk& trunk) {
-  return std::ranges::any_of(trunk.layers, [](const TrunkLayer& layer) {
-    const Attention* const attention = layer.attention.branch().get<Attention>();
-    return attention != nullptr && attention->shape().keys_from.has_value();
-  });
+// The layers whose keys later ones read.
+std::vector<int> lenders(const Trunk& trunk) {
+  std::vector<int> layers;
+  for (const TrunkLayer& layer : trunk.layers)
+    if (const auto* const attention = layer.attention.branch().get<Attention>())
+      if (attention->shape().lends_keys) layers.push_back(attention->shape().layer);
+  return layers;
 }
 
 template <typename Branch>
@@ -57,11 +59,18 @@ Tensor Trunk::embedded(const Batch& batch, Run& run) const {
 }
 
 Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const {
-  if (shares_keys(*this) && run.shared_keys == nullptr) {
+  if (const std::vector<int> lending = lenders(*this);
+      !lending.empty() && run.shared_keys == nullptr) {
     SharedKeys keys;
     Run own = run;
     own.shared_keys = &keys;
-    return forward(batch, own, source);
+    Tensor states = forward(batch, own, source);
+    for (const int layer : lending)  // for layers that are computed again
+      if (run.saved != nullptr) {
+        run.saved->put(keys.of(layer).k.share());
+        run.saved->put(keys.of(layer).v.share());
+      }
+    return states;
   }
   const Shown show{run, stack};
   Tensor x = show(TapKind::kEmbedding, embedded(batch, run));  // [B, T, C]
@@ -83,6 +92,18 @@ Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const 
 
 void Trunk::backward(const Tensor& dstates, const Batch& batch, Run& run, Gradients& gradients,
                      const Source& source, Tensor* dsource) const {
+  if (const std::vector<int> lending = lenders(*this);
+      !lending.empty() && run.shared_keys == nullptr) {
+    SharedKeys keys;
+    for (const int layer : lending | std::views::reverse) {
+      Tensor v = run.saved->take();
+      keys.put(layer, {run.saved->take(), std::move(v)});
+    }
+    Run own = run;
+    own.shared_keys = &keys;
+    return backward(dstates, batch, own, gradients, source, dsource);
+  }
+  std::vector<WordsGradient> dwords(layer_tables ? layers.size() : 0);
   Tensor dx = last_norm ? last_norm->backward(dstates, run, gradients) : dstates.share();
   for (auto at = layers.rbegin(); at != layers.rend(); ++at) {
     const TrunkLayer& layer = *at;
@@ -91,10 +112,15 @@ void Trunk::backward(const Tensor& dstates, const Batch& batch, Run& run, Gradie
       dx = add(std::move(beside), layer.attention.backward(dx, run, gradients));
       continue;
     }
+    if (layer.words)
+      dx = layer.words->backward(dx, run, gradients,
+                                 dwords[static_cast<std::size_t>(layers.rend() - at - 1)]);
     if (const auto& mlp = layer.mlp) dx = mlp->backward(dx, run, gradients);
     if (const auto& cross = layer.cross) dx = cross->backward(dx, run, gradients, source, *dsource);
     dx = layer.attention.backward(dx, run, gradients);
   }
+  if (layer_tables)
+    dx = add(std::move(dx), layer_tables->backward(batch.ids, dwords, run, gradients));
   if (projection) dx = projection->backward(dx, run, gradients);
   dx = dropout.backward(dx, run);
   if (embedding_norm) dx = embedding_norm->backward(dx, run, gradients);

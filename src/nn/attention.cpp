@@ -52,6 +52,16 @@ Tensor half_of_heads(const Tensor& rows, std::int64_t heads, std::int64_t half) 
       .reshaped({B, T, heads * D});
 }
 
+// The same two halves together again.
+Tensor halves_of_heads(const Tensor& first, const Tensor& second, std::int64_t heads) {
+  const std::int64_t B = first.dim(0), T = first.dim(1), D = first.dim(2) / heads;
+  Tensor both = Tensor::empty({B, T, heads, 2 * D}, first.dtype());
+  const View whole = both;
+  copy_elements(first.view().reshape({B, T, heads, D}), whole.slice(3, 0, D));
+  copy_elements(second.view().reshape({B, T, heads, D}), whole.slice(3, D, 2 * D));
+  return std::move(both).reshaped({B, T, heads * 2 * D});
+}
+
 // Selects the dropout masks of this attention's weights, like `DropoutLayer::site` for layers.
 std::uint32_t dropout_offset(const AttentionShape& shape) {
   constexpr std::uint32_t kWeights = 1U << 31;
@@ -77,6 +87,22 @@ Tensor over_heads(Tensor x, const std::vector<Norm>& norms, bool back, const aut
 }
 
 }  // namespace
+
+void SharedKeys::add_gradients(int layer, Rows rows) {
+  if (const auto found = gradients_.find(layer); found != gradients_.end()) {
+    add_to(found->second.k, rows.k);
+    add_to(found->second.v, rows.v);
+  } else {
+    gradients_.emplace(layer, std::move(rows));
+  }
+}
+
+void SharedKeys::add_gradients_to(int layer, Rows& own) const {
+  const auto found = gradients_.find(layer);
+  if (found == gradients_.end()) return;
+  add_to(own.k, found->second.k);
+  add_to(own.v, found->second.v);
+}
 
 std::vector<Linear> fused_projection(Linear qkv) {
   std::vector<Linear> projections;
@@ -106,9 +132,6 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
 }
 
 std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
-  if (shape_.gated && run.saved != nullptr)
-    fail("attention", "run.saved", "given", "none: gated heads do not train yet",
-         ErrorCode::kUnsupported);
   std::vector<const Linear*> projections;
   for (const Linear& linear : parts_.projections) projections.push_back(&linear);
   std::vector<Tensor> projected = Linear::forward_each(projections, x, run);
@@ -141,6 +164,11 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
 
 Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
                                    Gradients& gradients) const {
+  Tensor dgates;
+  if (shape_.gated) {
+    dgates = std::move(dprojected.back());
+    dprojected.pop_back();
+  }
   if (shape_.clip > 0)
     for (auto rows = dprojected.rbegin(); rows != dprojected.rend(); ++rows)
       *rows = clamp_backward(run.saved->take(), -shape_.clip, shape_.clip, std::move(*rows));
@@ -150,8 +178,14 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
                         return norm.backward(heads, run, gradients);
                       });
   };
-  if (!fused()) undo(parts_.k_norms, dprojected[1]);
+  if (!fused() && !shape_.keys_from) {
+    undo(parts_.v_norms, dprojected[2]);
+    undo(parts_.k_norms, dprojected[1]);
+    if (shape_.keys_are_values) add_to(dprojected[1], dprojected[2]);
+  }
   undo(parts_.q_norms, dprojected[0]);
+  if (shape_.gated) dprojected[0] = halves_of_heads(dprojected[0], dgates, shape_.heads);
+  dprojected.resize(parts_.projections.size());  // a layer may compute queries alone
   if (shape_.by_head) dprojected[0] = reordered(std::move(dprojected[0]), shape_, /*back=*/true);
   Tensor dx = parts_.projections.back().backward(dprojected.back(), run, gradients);
   for (std::size_t i = parts_.projections.size() - 1; i-- > 0;)
@@ -259,6 +293,7 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
   const TapName name = {.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kHeads};
   if (run.tap != nullptr)
     run.tap->attended(name, args, {.out = out, .lse = lse, .lse_low = lse_low});
+  const Tensor kept = shape_.gated && run.saved != nullptr ? heads.clone() : heads.share();
   if (shape_.gated) {
     Tensor gates = activate(projected.back(), Activation::kSigmoid);
     run.show({.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kGates},
@@ -270,7 +305,7 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
     for (Tensor& tensor : projected) run.saved->put(std::move(tensor));
     run.saved->put(std::move(lse));
     run.saved->put(std::move(lse_low));
-    run.saved->put(heads.share());
+    run.saved->put(kept.share());
   }
   return parts_.dropout.forward(parts_.out.forward(heads, run), run);
 }
@@ -293,7 +328,13 @@ std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& 
   Tensor heads = run.saved->take();
   const Tensor lse_low = run.saved->take();
   const Tensor lse = run.saved->take();
-  std::vector<Tensor> projected(parts_.projections.size());
+  Tensor dgates;
+  if (shape_.gated) {
+    dgates = dheads.clone();
+    multiply_by(dgates, heads);
+    multiply_by(dheads, activate_backward(run.saved->take(), Activation::kSigmoid, dgates));
+  }
+  std::vector<Tensor> projected(fused() ? 1 : 3);
   std::vector<Tensor> dprojected(projected.size());
   for (std::size_t i = projected.size(); i-- > 0;) {
     projected[i] = run.saved->take();
@@ -314,17 +355,25 @@ std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& 
        .dv_into = into.v});
   if (parts_.bias) parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
   if (parts_.sinks) add_to(gradients.of(*parts_.sinks), grads.dsink);
+  if (shape_.gated) dprojected.push_back(std::move(dgates));
   return dprojected;
 }
 
 Tensor Attention::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   std::vector<Tensor> dprojected = attend_backward(dy, run.extents, run, gradients);
+  if (shape_.lends_keys) {
+    SharedKeys::Rows own = {dprojected[1].share(), dprojected[2].share()};
+    run.shared_keys->add_gradients_to(shape_.layer, own);
+  }
   if (parts_.rotation) {
     const Heads heads = by_head(dprojected);
     const Standing standing = this->standing(heads.q, run);
     parts_.rotation->turn_back(heads.q, standing);
-    parts_.rotation->turn_back(heads.k, standing);
+    if (!shape_.keys_from) parts_.rotation->turn_back(heads.k, standing);
   }
+  if (shape_.keys_from)
+    run.shared_keys->add_gradients(*shape_.keys_from,
+                                   {dprojected[1].share(), dprojected[2].share()});
   return project_backward(std::move(dprojected), run, gradients);
 }
 

@@ -33,7 +33,7 @@ struct AttentionShape {
   bool by_head = false;
   // The projection of queries has twice the width: each head's queries, then as many numbers whose
   // sigmoid multiplies the head's output (Qiu et al. 2025, "Gated Attention for Large Language
-  // Models"). Needs separate projections, and runs forward only.
+  // Models"). Needs separate projections.
   bool gated = false;
   double clip = 0;                  // bound on elements of q, k and v before rotation; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
@@ -73,9 +73,13 @@ class SharedKeys {
   };
   void put(int layer, Rows rows) { rows_.insert_or_assign(layer, std::move(rows)); }
   const Rows& of(int layer) const { return rows_.at(layer); }
+  /// Adds gradients of a reader to those of the layer.
+  void add_gradients(int layer, Rows rows);
+  /// Adds the gradients of all readers to the layer's own.
+  void add_gradients_to(int layer, Rows& own) const;
 
  private:
-  std::map<int, Rows> rows_;
+  std::map<int, Rows> rows_, gradients_;
 };
 
 /// The input of a cross-attention.

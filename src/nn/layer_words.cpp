@@ -18,6 +18,24 @@ std::vector<WordsOfLayer> LayerTables::forward(const ConstView& ids, const Tenso
   return words;
 }
 
+Tensor LayerTables::backward(const ConstView& ids, const std::vector<WordsGradient>& dwords,
+                             Run& run, Gradients& gradients) const {
+  const std::int64_t width = parts_.norm.width(), layers = std::ssize(dwords);
+  const ConstView first = dwords.front().states;
+  Tensor drows = Tensor::empty({first.dim(0), first.dim(1), layers * width}, first.dtype());
+  const View whole = drows;
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    copy_elements(dwords[static_cast<std::size_t>(layer)].states,
+                  whole.slice(2, layer * width, (layer + 1) * width));
+  drows = scaled(std::move(drows), parts_.sum_scale);
+  parts_.words.backward(ids, scaled(drows.clone(), parts_.word_scale), gradients);
+  const Shape shape = drows.shape();
+  drows = std::move(drows).reshaped({shape[0], shape[1], layers, width});
+  Tensor projected = parts_.norm.backward(drows, run, gradients);
+  projected = scaled(std::move(projected).reshaped(shape), parts_.projection_scale);
+  return parts_.projection.backward(projected, run, gradients);
+}
+
 void LayerTables::collect(std::vector<Parameter*>& into) {
   parts_.words.collect(into);
   parts_.projection.collect(into);
@@ -25,9 +43,24 @@ void LayerTables::collect(std::vector<Parameter*>& into) {
 }
 
 Tensor LayerWords::forward(const Tensor& x, const WordsOfLayer& words, Run& run) const {
-  Tensor rows = activate(gate_.forward(x, run), activation_);  // [B, T, P]
+  Tensor hidden = gate_.forward(x, run);  // [B, T, P]
+  Tensor rows = activate(hidden, activation_);
   multiply_by(rows, words.states);
+  if (run.saved != nullptr) {
+    run.saved->put(std::move(hidden));
+    run.saved->put(words.states.share());
+  }
   return out_.forward(rows, run);
+}
+
+Tensor LayerWords::backward(const Tensor& dy, WordsGradient& dwords, Run& run,
+                            Gradients& gradients) const {
+  dwords.states = out_.backward(dy, run, gradients);
+  const Tensor words = run.saved->take(), hidden = run.saved->take();
+  Tensor dhidden = dwords.states.clone();
+  multiply_by(dhidden, words);
+  multiply_by(dwords.states, activate_backward(hidden, activation_, dhidden));
+  return gate_.backward(dhidden, run, gradients);
 }
 
 void LayerWords::collect(std::vector<Parameter*>& into) {

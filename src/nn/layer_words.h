@@ -18,6 +18,11 @@ struct WordsOfLayer {
   Tensor states;  // [B, T, P]
 };
 
+/// The gradient of those rows.
+struct WordsGradient {
+  Tensor states;
+};
+
 struct LayerTablesParts {
   Embedding words;  // [V, layers P]
   double word_scale = 1;
@@ -27,26 +32,30 @@ struct LayerTablesParts {
   double sum_scale = 1;
 };
 
-/// rows = sum_scale (norm(projection_scale projection(x)) + word_scale words[id]). Has no backward.
+/// rows = sum_scale (norm(projection_scale projection(x)) + word_scale words[id]).
 class LayerTables {
  public:
   explicit LayerTables(LayerTablesParts parts) : parts_(std::move(parts)) {}
 
   /// For tokens ids [B, T], embedded as x [B, T, C]: one entry per layer.
   std::vector<WordsOfLayer> forward(const ConstView& ids, const Tensor& x, Run& run) const;
+  /// Returns dx.
+  Tensor backward(const ConstView& ids, const std::vector<WordsGradient>& dwords, Run& run,
+                  Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:
   LayerTablesParts parts_;
 };
 
-/// y = out(f(gate x) * rows). Has no backward.
+/// y = out(f(gate x) * rows).
 class LayerWords {
  public:
   LayerWords(Linear gate, Activation activation, Linear out)
       : gate_(std::move(gate)), activation_(activation), out_(std::move(out)) {}
 
   Tensor forward(const Tensor& x, const WordsOfLayer& words, Run& run) const;  // [B, T, C]
+  Tensor backward(const Tensor& dy, WordsGradient& dwords, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:

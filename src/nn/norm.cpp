@@ -1,5 +1,7 @@
 #include "nn/norm.h"
 
+#include <numeric>
+
 #include "heed/operators.h"
 #include "ops/elementwise.h"
 
@@ -44,7 +46,21 @@ Tensor Norm::shift(DType dtype) const {
   return bias_ ? bias_->value.share() : Tensor::zeros({shape_.width}, dtype);
 }
 
+namespace {
+
+// Adds the sum of the products of all elements.
+void add_sum_of_products(const Tensor& a, const Tensor& b, Tensor& into) {
+  const Tensor x = Tensor::converted(a, DType::kF64), y = Tensor::converted(b, DType::kF64);
+  const double* const first = x.data<double>();
+  Tensor sum = Tensor::empty({1}, DType::kF64);
+  *sum.data<double>() = std::inner_product(first, first + x.element_count(), y.data<double>(), 0.0);
+  add_to(into, Tensor::converted(sum, into.dtype()));
+}
+
+}  // namespace
+
 Tensor Norm::forward(const Tensor& x, Run& run) const {
+  if (shape_.is_scalar && run.saved != nullptr) run.saved->put(x.share());
   if (const auto factor = this->factor()) return scaled(x.clone(), *factor);
   if (run.saved != nullptr) run.saved->put(x.share());
   const Tensor weight = scale(x.dtype());
@@ -54,6 +70,7 @@ Tensor Norm::forward(const Tensor& x, Run& run) const {
 }
 
 Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  if (shape_.is_scalar) add_sum_of_products(dy, run.saved->take(), gradients.of(*weight_));
   if (const auto factor = this->factor()) return scaled(dy.clone(), *factor);
   const Tensor x = run.saved->take();
   const Tensor weight = scale(x.dtype());

@@ -9,6 +9,7 @@
 #include "heed/model.h"
 #include "nn/attention.h"
 #include "nn/delta_rule.h"
+#include "nn/layer_words.h"
 #include "nn/norm.h"
 #include "nn/one_of.h"
 #include "ops/elementwise.h"
@@ -123,6 +124,11 @@ class Residual {
     const Source whole = {.states = inputs.take(), .lengths = source.lengths};
     const Tensor x = inputs.take();
     pass(x, x.share(), keeps, whole);
+  }
+  void make_again(Saved& inputs, Run& keeps, const WordsGradient& /*dwords*/) const {
+    const WordsOfLayer words = {inputs.take()};
+    const Tensor x = inputs.take();
+    pass(x, x.share(), keeps, words);
   }
 
   template <typename... Source>
