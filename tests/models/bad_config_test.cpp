@@ -159,7 +159,7 @@ TEST(Gemma4Config, SizesNameTheirLayersWithOrWithoutZeros) {
     const auto model = make_model(
         R"({"model_type": "gemma4_text", "num_hidden_layers": 12, "num_attention_heads": 4,
             "num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,
-            "head_dim": 4, "per_layer_config": {)" +
+            "head_dim": 4, "hidden_size_per_layer_input": 0, "per_layer_config": {)" +
             std::string(numbers) + "}}",
         1);
     EXPECT_EQ(model->info().stacks.at(0).keys_of(5).head_dim, 8) << numbers;

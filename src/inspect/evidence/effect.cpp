@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/sequences.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/rows/words.h"
 #include "ops/elementwise.h"

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 
-#include "base/sequences.h"
 #include "base/wording.h"
 #include "heed/error.h"
 #include "heed/model.h"
