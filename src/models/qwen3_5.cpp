@@ -71,7 +71,6 @@ DecoderShape read_qwen3_5(const Config& config) {
   shape.unused = {"mtp."};  // a head that drafts further tokens
   read_rotation(config, shape, {.share = 0.25});
   read_kinds(config, shape);
-  shape.trains = !shape.has_recurrence();
   read_delta_rule(config, shape);
   return shape;
 }

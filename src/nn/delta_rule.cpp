@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/philox.h"
-#include "heed/error.h"
 #include "heed/generate.h"
 #include "heed/operators.h"
 #include "heed/threads.h"
@@ -36,6 +35,123 @@ void with_length(const float* x, std::int64_t width, double length, float* into)
   const auto factor = static_cast<float>(length / std::sqrt(squares));
   for (std::int64_t i = 0; i < width; ++i) into[i] = x[i] * factor;
 }
+
+// Adds the gradient of x of `with_length`.
+void add_length_gradient(const float* x, const std::vector<double>& dy, double length,
+                         float* into) {
+  double squares = kLeastLength, along = 0;
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    along += static_cast<double>(x[i]) * dy[i];
+  }
+  const double factor = length / std::sqrt(squares);
+  for (std::size_t i = 0; i < dy.size(); ++i)
+    into[i] += static_cast<float>(factor * (dy[i] - x[i] * along / squares));
+}
+
+// A token of one head: S = a S + k b (v - (a S)' k)', out = S' q.
+struct HeadStep {
+  const float *q, *k, *v;
+  float a, b;
+  const float* dout;
+  float *dq, *dk, *dv, *dlog_a, *db;
+};
+
+// The gradients of one head. States are kept for some tokens only, and computed again for those
+// between them.
+class HeadBackward {
+ public:
+  HeadBackward(std::int64_t Dk, std::int64_t Dv) : Dk_(Dk), Dv_(Dv) {}
+
+  /// `step(t)` is token t of `tokens`.
+  void run(std::int64_t tokens, const auto& step) {
+    std::vector<States> before(static_cast<std::size_t>((tokens + kApart - 1) / kApart));
+    States state(size());
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      if (t % kApart == 0) before[static_cast<std::size_t>(t / kApart)] = state;
+      advance(step(t), state);
+    }
+    States dstate(size());
+    std::vector<States> states(static_cast<std::size_t>(kApart) + 1);
+    for (std::int64_t part = std::ssize(before); part-- > 0;) {
+      const std::int64_t begin = part * kApart, end = std::min(begin + kApart, tokens);
+      states[0] = before[static_cast<std::size_t>(part)];
+      for (std::int64_t t = begin; t < end; ++t) {
+        States& next = states[static_cast<std::size_t>(t - begin) + 1];
+        next = states[static_cast<std::size_t>(t - begin)];
+        advance(step(t), next);
+      }
+      for (std::int64_t t = end; t-- > begin;)
+        back(step(t), states[static_cast<std::size_t>(t - begin)],
+             states[static_cast<std::size_t>(t - begin) + 1], dstate);
+    }
+  }
+
+ private:
+  using States = std::vector<float>;  // [Dk][Dv]
+  static constexpr std::int64_t kApart = 64;
+
+  std::size_t size() const { return static_cast<std::size_t>(Dk_ * Dv_); }
+
+  // v - (a S)' k
+  States error_of(const HeadStep& step, const States& state) const {
+    States error(step.v, step.v + Dv_);
+    for (std::int64_t i = 0; i < Dk_; ++i)
+      for (std::int64_t j = 0; j < Dv_; ++j)
+        error[static_cast<std::size_t>(j)] -=
+            step.a * step.k[i] * state[static_cast<std::size_t>(i * Dv_ + j)];
+    return error;
+  }
+
+  void advance(const HeadStep& step, States& state) const {
+    const States error = error_of(step, state);
+    for (std::int64_t i = 0; i < Dk_; ++i)
+      for (std::int64_t j = 0; j < Dv_; ++j) {
+        float& number = state[static_cast<std::size_t>(i * Dv_ + j)];
+        number = step.a * number + step.k[i] * step.b * error[static_cast<std::size_t>(j)];
+      }
+  }
+
+  // `dstate` is the gradient of `after`, and becomes that of `before`.
+  void back(const HeadStep& step, const States& before, const States& after, States& dstate) const {
+    const States error = error_of(step, before);
+    States dwrite(static_cast<std::size_t>(Dv_));  // of b error
+    for (std::int64_t i = 0; i < Dk_; ++i) {
+      double dq = 0, dk = 0;
+      for (std::int64_t j = 0; j < Dv_; ++j) {
+        const auto at = static_cast<std::size_t>(i * Dv_ + j);
+        const auto column = static_cast<std::size_t>(j);
+        dq += after[at] * step.dout[j];
+        dstate[at] += step.q[i] * step.dout[j];
+        dk += dstate[at] * step.b * error[column];
+        dwrite[column] += dstate[at] * step.k[i];
+      }
+      step.dq[i] = static_cast<float>(dq);
+      step.dk[i] = static_cast<float>(dk);
+    }
+    double db = 0, da = 0;
+    for (std::int64_t j = 0; j < Dv_; ++j) {
+      const auto column = static_cast<std::size_t>(j);
+      db += error[column] * dwrite[column];
+      step.dv[j] = step.b * dwrite[column];
+    }
+    for (std::int64_t i = 0; i < Dk_; ++i) {
+      double dk = 0;
+      for (std::int64_t j = 0; j < Dv_; ++j) {
+        const auto at = static_cast<std::size_t>(i * Dv_ + j);
+        dk -= step.a * before[at] * step.dv[j];
+        dstate[at] -= step.k[i] * step.dv[j];
+        da += dstate[at] * before[at];
+        dstate[at] *= step.a;
+      }
+      step.dk[i] += static_cast<float>(dk);
+    }
+    *step.db = static_cast<float>(db);
+    *step.dlog_a = static_cast<float>(da * step.a);
+  }
+
+  std::int64_t Dk_, Dv_;
+};
 
 }  // namespace
 
@@ -85,7 +201,7 @@ Tensor DeltaRule::convolved(const Tensor& qkv, const std::vector<std::int64_t>& 
     for (std::int64_t i = 0; i < before && count > 0; ++i)
       std::copy_n(input(count - before + i), channels, kept + i * channels);
   });
-  return activate(sums, shape_.activation);
+  return sums;
 }
 
 Tensor DeltaRule::of_length(const Tensor& qkv, std::int64_t first, double length) const {
@@ -147,15 +263,18 @@ Tensor DeltaRule::normed(const Tensor& outputs, const Tensor& gate) const {
 }
 
 Tensor DeltaRule::forward(const Tensor& x, Run& run) const {
-  if (run.saved != nullptr)
-    fail("delta rule", "run.saved", "given", "none: this layer does not train yet",
-         ErrorCode::kUnsupported);
   const std::vector<std::int64_t> counts = run.row_lengths(x.dim(0), x.dim(1));
   const Linear* const inputs[] = {&qkv_, &gate_, &rate_, &decay_};
   const std::vector<Tensor> made = Linear::forward_each(inputs, x, run);
   State state = state_before(run, x.dim(0));
-  const Tensor qkv = convolved(made[0], counts, state);
-  const Tensor outputs = recurred(qkv, steps(made[2], made[3], counts), state);
+  const Tensor sums = convolved(made[0], counts, state);
+  const Tensor outputs =
+      recurred(activate(sums, shape_.activation), steps(made[2], made[3], counts), state);
+  if (run.saved != nullptr) {
+    for (const Tensor& tensor : made) run.saved->put(tensor.share());
+    run.saved->put(sums.share());
+    run.saved->put(outputs.share());
+  }
   if (run.cache != nullptr) {
     std::vector<Tensor> kept;
     kept.push_back(std::move(state.inputs));
@@ -165,9 +284,130 @@ Tensor DeltaRule::forward(const Tensor& x, Run& run) const {
   return out_.forward(normed(outputs, made[1]), run);
 }
 
-Tensor DeltaRule::backward(const Tensor& /*dy*/, Run& /*run*/, Gradients& /*gradients*/) const {
-  fail("delta rule", "backward", "asked for", "forward alone: this layer does not train yet",
-       ErrorCode::kUnsupported);
+void DeltaRule::of_length_backward(const Tensor& qkv, std::int64_t first, double length,
+                                   const Tensor& drows, Tensor& dqkv) const {
+  const std::int64_t B = qkv.dim(0), T = qkv.dim(1), H = shape_.heads, Dk = shape_.key_dim;
+  const std::int64_t shared = H / shape_.key_heads;
+  parallel_for(B * shape_.key_heads, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t b = index / shape_.key_heads, group = index % shape_.key_heads;
+    std::vector<double> dy(static_cast<std::size_t>(Dk));
+    for (std::int64_t t = 0; t < T; ++t) {
+      std::ranges::fill(dy, 0);
+      for (std::int64_t head = group * shared; head < (group + 1) * shared; ++head) {
+        const float* const row = drows.data<float>() + ((b * H + head) * T + t) * Dk;
+        for (std::int64_t i = 0; i < Dk; ++i) dy[static_cast<std::size_t>(i)] += row[i];
+      }
+      const std::int64_t at = (b * T + t) * shape_.channels() + first + group * Dk;
+      add_length_gradient(qkv.data<float>() + at, dy, length, dqkv.data<float>() + at);
+    }
+  });
+}
+
+DeltaRule::RecurredGradients DeltaRule::recurred_backward(const Tensor& qkv, const Steps& steps,
+                                                          const Tensor& doutputs) const {
+  const std::int64_t B = qkv.dim(0), T = qkv.dim(1), H = shape_.heads;
+  const std::int64_t Dk = shape_.key_dim, Dv = shape_.value_dim, channels = shape_.channels();
+  const double length = 1 / std::sqrt(static_cast<double>(Dk));
+  const Tensor q = of_length(qkv, 0, length), k = of_length(qkv, shape_.keys(), 1);
+  Tensor dq = Tensor::empty(q.shape(), DType::kF32), dk = Tensor::empty(k.shape(), DType::kF32);
+  RecurredGradients into = {.qkv = Tensor::zeros(qkv.shape(), DType::kF32),
+                            .steps = {.rate = Tensor::empty(steps.rate.shape(), DType::kF32),
+                                      .decay = Tensor::empty(steps.decay.shape(), DType::kF32)}};
+  parallel_for(B * H, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t b = index / H, head = index % H;
+    const auto value_at = [&](std::int64_t t) {
+      return (b * T + t) * channels + 2 * shape_.keys() + head * Dv;
+    };
+    HeadBackward of_head(Dk, Dv);
+    of_head.run(T, [&](std::int64_t t) {
+      const std::int64_t row = index * T + t;
+      return HeadStep{.q = q.data<float>() + row * Dk,
+                      .k = k.data<float>() + row * Dk,
+                      .v = qkv.data<float>() + value_at(t),
+                      .a = std::exp(steps.decay.data<float>()[row]),
+                      .b = steps.rate.data<float>()[row],
+                      .dout = doutputs.data<float>() + ((b * T + t) * H + head) * Dv,
+                      .dq = dq.data<float>() + row * Dk,
+                      .dk = dk.data<float>() + row * Dk,
+                      .dv = into.qkv.data<float>() + value_at(t),
+                      .dlog_a = into.steps.decay.data<float>() + row,
+                      .db = into.steps.rate.data<float>() + row};
+    });
+  });
+  of_length_backward(qkv, 0, length, dq, into.qkv);
+  of_length_backward(qkv, shape_.keys(), 1, dk, into.qkv);
+  return into;
+}
+
+Tensor DeltaRule::convolved_backward(const Tensor& qkv, const std::vector<std::int64_t>& counts,
+                                     const Tensor& dsums, Gradients& gradients) const {
+  const std::int64_t length = qkv.dim(1), channels = shape_.channels(), kernel = shape_.kernel;
+  Tensor dqkv = Tensor::zeros(qkv.shape(), DType::kF32);
+  float* const dkernel = gradients.of(*kernel_).data<float>();
+  const float* const weights = kernel_->value.data<float>();
+  for (std::int64_t b = 0; b < qkv.dim(0); ++b)
+    for (std::int64_t t = 0; t < counts[static_cast<std::size_t>(b)]; ++t)
+      for (std::int64_t i = std::max<std::int64_t>(0, kernel - 1 - t); i < kernel; ++i) {
+        const std::int64_t from = (b * length + t - (kernel - 1) + i) * channels;
+        const float* const dsum = dsums.data<float>() + (b * length + t) * channels;
+        for (std::int64_t c = 0; c < channels; ++c) {
+          dkernel[c * kernel + i] += dsum[c] * qkv.data<float>()[from + c];
+          dqkv.data<float>()[from + c] += dsum[c] * weights[c * kernel + i];
+        }
+      }
+  return dqkv;
+}
+
+std::pair<Tensor, Tensor> DeltaRule::steps_backward(const Tensor& rate, const Tensor& decay,
+                                                    const std::vector<std::int64_t>& counts,
+                                                    const Steps& dsteps,
+                                                    Gradients& gradients) const {
+  const std::int64_t B = rate.dim(0), T = rate.dim(1), H = shape_.heads;
+  Tensor drate = Tensor::zeros(rate.shape(), DType::kF32);
+  Tensor ddecay = Tensor::zeros(decay.shape(), DType::kF32);
+  float* const dlog = gradients.of(*decay_log_).data<float>();
+  float* const dbias = gradients.of(*decay_bias_).data<float>();
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t head = 0; head < H; ++head) {
+      const double speed = std::exp(static_cast<double>(decay_log_->value.data<float>()[head]));
+      const double bias = decay_bias_->value.data<float>()[head];
+      for (std::int64_t t = 0; t < counts[static_cast<std::size_t>(b)]; ++t) {
+        const std::int64_t to = (b * T + t) * H + head, from = (b * H + head) * T + t;
+        const double share = sigmoid(rate.data<float>()[to]);
+        drate.data<float>()[to] =
+            static_cast<float>(dsteps.rate.data<float>()[from] * share * (1 - share));
+        const double x = decay.data<float>()[to] + bias;
+        const double dlog_a = dsteps.decay.data<float>()[from];
+        const double dx = -speed * sigmoid(x) * dlog_a;
+        ddecay.data<float>()[to] = static_cast<float>(dx);
+        dbias[head] += static_cast<float>(dx);
+        dlog[head] += static_cast<float>(-speed * softplus(x) * dlog_a);
+      }
+    }
+  return {std::move(drate), std::move(ddecay)};
+}
+
+Tensor DeltaRule::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  Tensor dnormed = out_.backward(dy, run, gradients);
+  const Tensor outputs = run.saved->take(), sums = run.saved->take();
+  const Tensor decay = run.saved->take(), rate = run.saved->take();
+  const Tensor gate = run.saved->take(), projected = run.saved->take();
+  const RmsNormArgs norm = {.x = outputs, .weight = norm_->value, .epsilon = shape_.epsilon};
+  Tensor dgate = dnormed.clone();
+  multiply_by(dgate, rms_norm(norm).reshaped(gate.shape()));
+  multiply_by(dnormed, activate_backward(gate, Activation::kSilu, dgate));
+  const Tensor doutputs =
+      rms_norm_backward(norm, std::move(dnormed).reshaped(outputs.shape()), gradients.of(*norm_));
+  const std::vector<std::int64_t> counts = run.row_lengths(dy.dim(0), dy.dim(1));
+  RecurredGradients d =
+      recurred_backward(activate(sums, shape_.activation), steps(rate, decay, counts), doutputs);
+  activate_backward(sums, shape_.activation, d.qkv);
+  const auto [drate, ddecay] = steps_backward(rate, decay, counts, d.steps, gradients);
+  Tensor dx = decay_.backward(ddecay, run, gradients);
+  dx = add(std::move(dx), rate_.backward(drate, run, gradients));
+  dx = add(std::move(dx), gate_.backward(dgate, run, gradients));
+  const Tensor dqkv = convolved_backward(projected, counts, d.qkv, gradients);
+  return add(std::move(dx), qkv_.backward(dqkv, run, gradients));
 }
 
 void DeltaRule::initialise(std::uint64_t seed) const {

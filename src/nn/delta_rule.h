@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/model.h"
@@ -48,7 +49,7 @@ struct DeltaRuleNames {
   const char* out = "linear_attn.out_proj";
 };
 
-/// Computes forward only, in f32. With a cache, the state of each row is kept there.
+/// Computes in f32. With a cache, the state of each row is kept there.
 class DeltaRule {
  public:
   /// Parameters' names begin with `block`; they are not initialised. `width` is that of the stream.
@@ -56,7 +57,7 @@ class DeltaRule {
             const DeltaRuleShape& shape, int layer);
 
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
-  /// Throws: the layer does not train yet.
+  /// Of a pass without a cache.
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
   /// Random values for what `heed::initialise` does not know, as in the published code: A in 0.01
@@ -74,7 +75,8 @@ class DeltaRule {
     Tensor decay;  // [B, H, T, 1]: ln a
   };
   State state_before(const Run& run, std::int64_t batch) const;
-  // q, k, v [B, T, channels] after the convolution; `state.inputs` become those after the pass.
+  // q, k, v [B, T, channels] after the convolution, before the activation; `state.inputs` become
+  // those after the pass.
   Tensor convolved(const Tensor& qkv, const std::vector<std::int64_t>& counts, State& state) const;
   Steps steps(const Tensor& rate, const Tensor& decay,
               const std::vector<std::int64_t>& counts) const;
@@ -83,6 +85,23 @@ class DeltaRule {
   // Outputs [B, T, H, Dv]; `state.memory` becomes that after the pass.
   Tensor recurred(const Tensor& qkv, const Steps& steps, State& state) const;
   Tensor normed(const Tensor& outputs, const Tensor& gate) const;
+
+  // The gradients of `recurred`, without a state before the first token.
+  struct RecurredGradients {
+    Tensor qkv;   // [B, T, channels]
+    Steps steps;  // of b and ln a
+  };
+  RecurredGradients recurred_backward(const Tensor& qkv, const Steps& steps,
+                                      const Tensor& doutputs) const;
+  // Adds the gradient of queries or keys of one length to those of the rows from which they came.
+  void of_length_backward(const Tensor& qkv, std::int64_t first, double length, const Tensor& drows,
+                          Tensor& dqkv) const;
+  Tensor convolved_backward(const Tensor& qkv, const std::vector<std::int64_t>& counts,
+                            const Tensor& dsums, Gradients& gradients) const;
+  // Turns the gradients of b and ln a into those of their projections.
+  std::pair<Tensor, Tensor> steps_backward(const Tensor& rate, const Tensor& decay,
+                                           const std::vector<std::int64_t>& counts,
+                                           const Steps& dsteps, Gradients& gradients) const;
 
   DeltaRuleShape shape_;
   int layer_;

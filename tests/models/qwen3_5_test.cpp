@@ -2,6 +2,7 @@
 // tests/inspect/golden_check_test.cpp compares its numbers with transformers.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "support/places.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
+#include "support/tiny_configs.h"
 
 namespace heed {
 namespace {
@@ -114,16 +116,47 @@ TEST(Qwen3_5, ShowsTheHeadsOfLayersWithAttentionAlone) {
                           ", expected 1: the layers of qwen3_5 that have attention");
 }
 
-TEST(Qwen3_5, DoesNotTrainYet) {
-  const std::unique_ptr<Model> model = make_model(config(R"("full_attention_interval": 2)"), 1);
-  const Tensor ids = test::random_ids({1, 3}, 11, 3);
+// In f32: the layer computes in no other type. Along its gradient g, a parameter changes the sum of
+// the weighted logits by |g|^2 per step.
+TEST(Qwen3_5, GradientsAreTheSlopesOfThePass) {
+  const std::unique_ptr<Model> model =
+      make_model(config(R"("full_attention_interval": 2, "linear_num_value_heads": 4)"), 1);
+  test::sharpen(*model);
+  const Tensor ids = test::random_ids({2, 70}, 11, 3);
+  heed::Run run{.extents = {.query_length = {70, 66}, .key_length = {70, 66}}};
+  const auto sum = [&](const Tensor& logits) {
+    double total = 0;
+    for (std::int64_t i = 0; i < logits.element_count(); ++i)
+      total += logits.data<float>()[i] * std::sin(0.7 * static_cast<double>(i));
+    return total;
+  };
   Saved saved;
-  heed::Run run;
-  EXPECT_NO_THROW(model->forward({.ids = ids}, run));
-  run.saved = &saved;
-  EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kUnsupported,
-                    "qwen3_5: training is asked for, expected a pass without gradients: heed has "
-                    "none for it");
+  heed::Run keeps = run;
+  keeps.saved = &saved;
+  Tensor dlogits = Tensor::empty(model->forward({.ids = ids}, keeps).shape());
+  for (std::int64_t i = 0; i < dlogits.element_count(); ++i)
+    dlogits.data<float>()[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+  Gradients gradients;
+  model->backward(dlogits, {.ids = ids}, keeps, gradients);
+  for (Parameter* parameter : model->parameters()) {
+    const Tensor* const found = gradients.find(*parameter);
+    ASSERT_NE(found, nullptr) << parameter->name;
+    double squares = 0;
+    for (std::int64_t i = 0; i < found->element_count(); ++i)
+      squares += std::pow(static_cast<double>(found->data<float>()[i]), 2);
+    ASSERT_GT(squares, 0) << parameter->name;
+    const Tensor own = parameter->value.clone();
+    const auto at = [&](double step) {
+      for (std::int64_t i = 0; i < own.element_count(); ++i)
+        parameter->value.data<float>()[i] =
+            own.data<float>()[i] + static_cast<float>(step * found->data<float>()[i]);
+      return sum(model->forward({.ids = ids}, run));
+    };
+    const double step = 1e-3 / std::sqrt(squares);
+    const double slope = (at(step) - at(-step)) / (2 * step);
+    at(0);
+    EXPECT_NEAR(slope / squares, 1, 0.02) << parameter->name;
+  }
 }
 
 TEST(Qwen3_5, ConfigurationsThatDoNotFitAreNamed) {
