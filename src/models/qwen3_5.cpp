@@ -84,11 +84,20 @@ DecoderShape read_qwen3_5_with_pictures(const Config& config) {
                         read_qwen3_5);
 }
 
+void set_qwen3_5(const TrainingShape& shape, Json& json) {
+  set_head_dim(shape, json);
+  for (const char* heads : {"linear_num_key_heads", "linear_num_value_heads"})
+    json.set(heads, shape.heads);
+  for (const char* width : {"linear_key_head_dim", "linear_value_head_dim"})
+    json.set(width, shape.width / shape.heads);
+}
+
 }  // namespace
 
 std::vector<Family> qwen3_5_families() {
-  return {decoder_family<read_qwen3_5>({"qwen3_5_text"}, nullptr),
-          decoder_family<read_qwen3_5_with_pictures>({"qwen3_5"}, nullptr)};
+  return {
+      decoder_family<read_qwen3_5>({"qwen3_5_text"}, {.names_kv_heads = true, .more = set_qwen3_5}),
+      decoder_family<read_qwen3_5_with_pictures>({"qwen3_5"}, nullptr)};
 }
 
 }  // namespace heed
