@@ -166,9 +166,6 @@ class Decoder : public Model {
 
   Tensor states(const Batch& batch, Run& run) const override {
     check_pass(info_, batch, run);
-    if (run.saved != nullptr && !shape_.trains)
-      fail(info_.family, "training", "asked for", "a pass without gradients: heed has none for it",
-           ErrorCode::kUnsupported);
     check_dropout(info_, shape_.unserved, run);
     return trunk_.forward(batch, run);
   }

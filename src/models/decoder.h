@@ -148,7 +148,6 @@ struct DecoderShape {
   std::vector<std::string_view> wrappers = {};  // Spelling::wrappers
   const char* other_head = "";                  // alternative name of names.head
   UnservedDropout unserved = {};                // shares that must be 0 for training
-  bool trains = true;                           // false: it has no backward pass
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};

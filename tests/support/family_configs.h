@@ -11,7 +11,7 @@ namespace heed::test {
 struct FamilyConfig {
   const char* name;
   const char* own;
-  bool trains = true;
+  bool has_f64 = true;  // false: a layer computes in f32 alone
 };
 
 inline constexpr const char* kSizes =
@@ -93,7 +93,8 @@ inline constexpr FamilyConfig kFamilyConfigs[] = {
     {"qwen3_5", R"({"model_type": "qwen3_5_text", "num_hidden_layers": 4, "num_attention_heads": 4,
       "num_key_value_heads": 2, "head_dim": 8, "linear_num_key_heads": 2,
       "linear_num_value_heads": 4, "linear_key_head_dim": 4, "linear_value_head_dim": 4,
-      "full_attention_interval": 2})"},
+      "full_attention_interval": 2})",
+     false},
     {"qwen3_5_attention", R"({"model_type": "qwen3_5_text", "num_hidden_layers": 2,
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
       "full_attention_interval": 1})"},
