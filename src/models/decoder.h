@@ -189,7 +189,7 @@ struct UsualKeys {
 /// Reads sizes, epsilon, activation, vocabulary and special tokens. All layers are alike, with
 /// scores divided by the root of head_dim.
 void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape);
-/// What the text decoder of a model that also reads pictures is saved as, a model of its own.
+/// The text decoder of a model that also reads pictures, saved as a model of its own.
 struct TextPart {
   const char* model_type;
   const char* architecture;

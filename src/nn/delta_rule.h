@@ -65,7 +65,7 @@ class DeltaRule {
   void initialise(std::uint64_t seed) const;
 
  private:
-  // What the cache keeps of each row.
+  // The state of each row, which the cache keeps.
   struct State {
     Tensor inputs;  // [B, kernel - 1, channels] of the convolution: the latest tokens
     Tensor memory;  // [B, H, Dk, Dv]: S of each head
