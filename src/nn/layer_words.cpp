@@ -1,5 +1,7 @@
 #include "nn/layer_words.h"
 
+#include "tensor/views.h"
+
 namespace heed {
 
 std::vector<WordsOfLayer> LayerTables::forward(const ConstView& ids, const Tensor& x,

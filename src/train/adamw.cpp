@@ -157,7 +157,10 @@ ParameterGroup group_of(const Json& entry) {
   return group;
 }
 
-constexpr std::string_view kFixed = "final_logits_bias";  // a buffer in transformers
+// transformers keeps these as buffers: the bias of BART's kin, and Gemma 4's number of a layer.
+bool is_buffer(const Parameter& parameter) {
+  return parameter.name == "final_logits_bias" || parameter.name.ends_with(".layer_scalar");
+}
 
 bool belongs(const Parameter& parameter, const ParameterGroup& group) {
   return std::ranges::any_of(group.names, [&](const std::string& name) {
@@ -192,7 +195,7 @@ std::vector<ParameterRule> rules_of(std::span<Parameter* const> parameters,
     const auto group = std::ranges::find_if(
         groups, [&](const ParameterGroup& one) { return belongs(*parameter, one); });
     rules.push_back(group == groups.end() ? ParameterRule() : group->rule);
-    if (parameter->name == kFixed) rules.back().frozen = true;
+    if (is_buffer(*parameter)) rules.back().frozen = true;
   }
   return rules;
 }

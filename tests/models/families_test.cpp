@@ -7,7 +7,6 @@
 
 #include "heed/generate.h"
 #include "heed/model.h"
-#include "support/expect_error.h"
 #include "support/family_configs.h"
 #include "support/model_gradients.h"
 #include "support/random_tensor.h"

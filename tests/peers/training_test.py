@@ -136,7 +136,7 @@ def by_characters(program, scratch, family):
     """Beside the family's usual class the tokenizer would lose its blanks; a padding token that is a character would
     get no gradient."""
     run = scratch / f"characters-{family}"
-    heed(program, "train", "--data", scratch / "text.txt", "--layers", 1, "--width", 32, "--block", 48, "--steps", STEPS,
+    heed(program, "train", "--data", scratch / "text.txt", "--layers", 4, "--width", 32, "--block", 48, "--steps", STEPS,
          "--warmup", 2, "--model", json.dumps({"model_type": family}), "-o", run)
     model = opened(transformers.AutoModelForCausalLM, run / "model")
     if model.get_input_embeddings().padding_idx is not None:
@@ -165,7 +165,8 @@ def main():
         results = [trained_on(program, folder, scratch) for folder in folders]
         results += [trained_by_transformers(program, folder, scratch) for folder in folders]
         results += [masked(program, scratch), translating(program, scratch)]
-        results += [by_characters(program, scratch, family) for family in ("gpt2", "qwen2", "gemma2")]
+        results += [by_characters(program, scratch, family) for family in ("gpt2", "qwen2", "gemma2", "gemma4_text",
+                                                                         "qwen3_5_text")]
     sys.exit(0 if all(results) else 1)
 
 
