@@ -181,11 +181,12 @@ struct LinearAttentionGrads {
   Tensor dk;
   Tensor dv;
   Tensor dstate;  // gradient of the state before the first token, [B, G, F, Dv]
+  Tensor ddecay;  // as decay; empty without one
+  Tensor dbeta;   // as beta; empty without one
 };
 
-/// Gradients of the rule kSum for the cotangents dout and dstate (of the returned state; default:
-/// 0). States are recomputed in one forward and one backward pass, so memory stays F Dv per head.
-/// Other rules are kUnsupported.
+/// Gradients for the cotangents dout and dstate (of the returned state; default: 0). Each thread
+/// keeps 2 sqrt(T) states of one head and computes those between them again.
 LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate = {});
 

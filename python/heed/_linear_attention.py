@@ -44,9 +44,10 @@ def linear_attention(q: Any, k: Any, v: Any, **settings: Any) -> tuple[Any, Any]
 
 def linear_attention_backward(
     q: Any, k: Any, v: Any, dout: Any, *, dstate: Any = None, **settings: Any
-) -> tuple[Any, Any, Any, Any]:
-    """Returns the gradients ``(dq, dk, dv, dstate)`` of the rule "sum", for the cotangents ``dout``
-    of the output and ``dstate`` of the returned state."""
+) -> tuple[Any, ...]:
+    """Returns the gradients ``(dq, dk, dv, dstate)``, then those of ``decay`` and of ``beta`` where
+    the rule has them, for the cotangents ``dout`` of the output and ``dstate`` of the returned
+    state."""
     asked = _settings(q, k, v, settings)
     return _taken(q, *_core.linear_attention_backward(asked, dout, dstate))
 

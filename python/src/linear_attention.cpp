@@ -80,8 +80,10 @@ nb::tuple linear_backward(const nb::dict& settings, const nb::object& dout,
   const Borrowed state = borrow(dstate, "dstate");
   LinearAttentionGrads grads =
       computing([&] { return linear_attention_backward(held.args, out.view, state.view); });
-  return nb::make_tuple(exported(std::move(grads.dq)), exported(std::move(grads.dk)),
-                        exported(std::move(grads.dv)), exported(std::move(grads.dstate)));
+  nb::list made;
+  for (Tensor* each : {&grads.dq, &grads.dk, &grads.dv, &grads.dstate, &grads.ddecay, &grads.dbeta})
+    if (each->view().given()) made.append(exported(std::move(*each)));
+  return nb::tuple(made);
 }
 
 }  // namespace

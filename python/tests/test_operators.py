@@ -94,17 +94,22 @@ def test_linear_attention_continues_from_its_state(rng):
 
 
 def test_linear_attentions_gradients_are_slopes(rng):
-    q, k, v, dout = (rng.normal(size=(1, 2, 6, 4)) for _ in range(4))
-    gradients = heed.linear_attention_backward(q, k, v, dout, features="relu")
-    for at, gradient in enumerate(gradients[:3]):
-        arrays = [q, k, v]
+    given = {name: rng.normal(size=(1, 2, 6, 4)) for name in "qkv"}
+    dout = rng.normal(size=(1, 2, 6, 4))
+    gates = {"decay": -rng.random((1, 2, 6, 1)), "beta": rng.random((1, 2, 6))}
+    for settings, arrays in [
+        ({"features": "relu"}, given),
+        ({"rule": "gated"}, {**given, "decay": gates["decay"]}),
+        ({"rule": "delta"}, {**given, "beta": gates["beta"]}),
+        ({"rule": "gated_delta"}, {**given, **gates}),
+    ]:
+        dq, dk, dv, _, *of_gates = heed.linear_attention_backward(**arrays, dout=dout, **settings)
+        for name, gradient in zip(arrays, [dq, dk, dv, *of_gates], strict=True):
 
-        def loss(x, at=at, arrays=arrays):
-            return (
-                heed.linear_attention(*arrays[:at], x, *arrays[at + 1 :], features="relu")[0] * dout
-            ).sum()
+            def loss(x, name=name, settings=settings, arrays=arrays):
+                return (heed.linear_attention(**{**arrays, name: x}, **settings)[0] * dout).sum()
 
-        check_gradient(loss, gradient, arrays[at], rng)
+            check_gradient(loss, gradient, arrays[name], rng)
 
 
 def test_linear_attention_says_what_it_does_not_know(rng):
@@ -113,8 +118,6 @@ def test_linear_attention_says_what_it_does_not_know(rng):
         heed.linear_attention(q, q, q, rule="all")
     with pytest.raises(TypeError, match="unexpected keyword argument 'window'"):
         heed.linear_attention(q, q, q, window=3)
-    with pytest.raises(NotImplementedError):
-        heed.linear_attention_backward(q, q, q, q, rule="delta", beta=np.ones((1, 2, 6)))
 
 
 def test_random_features_approach_the_softmax(rng):

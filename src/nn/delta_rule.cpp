@@ -8,11 +8,13 @@
 #include "heed/generate.h"
 #include "heed/operators.h"
 #include "heed/threads.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {
 
 constexpr double kLeastLength = 1e-6;  // added to the square of a key's length
+constexpr std::int64_t kChannelsOfTask = 64;
 
 std::shared_ptr<Parameter> numbers(std::string name, const Shape& shape) {
   auto parameter = std::make_shared<Parameter>();
@@ -48,110 +50,6 @@ void add_length_gradient(const float* x, const std::vector<double>& dy, double l
   for (std::size_t i = 0; i < dy.size(); ++i)
     into[i] += static_cast<float>(factor * (dy[i] - x[i] * along / squares));
 }
-
-// A token of one head: S = a S + k b (v - (a S)' k)', out = S' q.
-struct HeadStep {
-  const float *q, *k, *v;
-  float a, b;
-  const float* dout;
-  float *dq, *dk, *dv, *dlog_a, *db;
-};
-
-// The gradients of one head. States are kept for some tokens only, and computed again for those
-// between them.
-class HeadBackward {
- public:
-  HeadBackward(std::int64_t Dk, std::int64_t Dv) : Dk_(Dk), Dv_(Dv) {}
-
-  /// `step(t)` is token t of `tokens`.
-  void run(std::int64_t tokens, const auto& step) {
-    std::vector<States> before(static_cast<std::size_t>((tokens + kApart - 1) / kApart));
-    States state(size());
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      if (t % kApart == 0) before[static_cast<std::size_t>(t / kApart)] = state;
-      advance(step(t), state);
-    }
-    States dstate(size());
-    std::vector<States> states(static_cast<std::size_t>(kApart) + 1);
-    for (std::int64_t part = std::ssize(before); part-- > 0;) {
-      const std::int64_t begin = part * kApart, end = std::min(begin + kApart, tokens);
-      states[0] = before[static_cast<std::size_t>(part)];
-      for (std::int64_t t = begin; t < end; ++t) {
-        States& next = states[static_cast<std::size_t>(t - begin) + 1];
-        next = states[static_cast<std::size_t>(t - begin)];
-        advance(step(t), next);
-      }
-      for (std::int64_t t = end; t-- > begin;)
-        back(step(t), states[static_cast<std::size_t>(t - begin)],
-             states[static_cast<std::size_t>(t - begin) + 1], dstate);
-    }
-  }
-
- private:
-  using States = std::vector<float>;  // [Dk][Dv]
-  static constexpr std::int64_t kApart = 64;
-
-  std::size_t size() const { return static_cast<std::size_t>(Dk_ * Dv_); }
-
-  // v - (a S)' k
-  States error_of(const HeadStep& step, const States& state) const {
-    States error(step.v, step.v + Dv_);
-    for (std::int64_t i = 0; i < Dk_; ++i)
-      for (std::int64_t j = 0; j < Dv_; ++j)
-        error[static_cast<std::size_t>(j)] -=
-            step.a * step.k[i] * state[static_cast<std::size_t>(i * Dv_ + j)];
-    return error;
-  }
-
-  void advance(const HeadStep& step, States& state) const {
-    const States error = error_of(step, state);
-    for (std::int64_t i = 0; i < Dk_; ++i)
-      for (std::int64_t j = 0; j < Dv_; ++j) {
-        float& number = state[static_cast<std::size_t>(i * Dv_ + j)];
-        number = step.a * number + step.k[i] * step.b * error[static_cast<std::size_t>(j)];
-      }
-  }
-
-  // `dstate` is the gradient of `after`, and becomes that of `before`.
-  void back(const HeadStep& step, const States& before, const States& after, States& dstate) const {
-    const States error = error_of(step, before);
-    States dwrite(static_cast<std::size_t>(Dv_));  // of b error
-    for (std::int64_t i = 0; i < Dk_; ++i) {
-      double dq = 0, dk = 0;
-      for (std::int64_t j = 0; j < Dv_; ++j) {
-        const auto at = static_cast<std::size_t>(i * Dv_ + j);
-        const auto column = static_cast<std::size_t>(j);
-        dq += after[at] * step.dout[j];
-        dstate[at] += step.q[i] * step.dout[j];
-        dk += dstate[at] * step.b * error[column];
-        dwrite[column] += dstate[at] * step.k[i];
-      }
-      step.dq[i] = static_cast<float>(dq);
-      step.dk[i] = static_cast<float>(dk);
-    }
-    double db = 0, da = 0;
-    for (std::int64_t j = 0; j < Dv_; ++j) {
-      const auto column = static_cast<std::size_t>(j);
-      db += error[column] * dwrite[column];
-      step.dv[j] = step.b * dwrite[column];
-    }
-    for (std::int64_t i = 0; i < Dk_; ++i) {
-      double dk = 0;
-      for (std::int64_t j = 0; j < Dv_; ++j) {
-        const auto at = static_cast<std::size_t>(i * Dv_ + j);
-        dk -= step.a * before[at] * step.dv[j];
-        dstate[at] -= step.k[i] * step.dv[j];
-        da += dstate[at] * before[at];
-        dstate[at] *= step.a;
-      }
-      step.dk[i] += static_cast<float>(dk);
-    }
-    *step.db = static_cast<float>(db);
-    *step.dlog_a = static_cast<float>(da * step.a);
-  }
-
-  std::int64_t Dk_, Dv_;
-};
 
 }  // namespace
 
@@ -238,19 +136,24 @@ DeltaRule::Steps DeltaRule::steps(const Tensor& rate, const Tensor& decay,
   return steps;
 }
 
-Tensor DeltaRule::recurred(const Tensor& qkv, const Steps& steps, State& state) const {
+DeltaRule::Recurrence DeltaRule::recurrence(const Tensor& qkv, const Steps& steps,
+                                            const ConstView& memory) const {
   const std::int64_t B = qkv.dim(0), T = qkv.dim(1), H = shape_.heads, Dv = shape_.value_dim;
-  const Tensor q = of_length(qkv, 0, 1 / std::sqrt(static_cast<double>(shape_.key_dim)));
-  const Tensor k = of_length(qkv, shape_.keys(), 1);
   const ConstView v = qkv.view().slice(2, 2 * shape_.keys(), shape_.channels());
-  LinearAttended made = linear_attention(
-      {.q = q,
-       .k = k,
-       .v = ConstView(v.raw(), v.dtype(), {B, H, T, Dv}, {v.stride(0), Dv, v.stride(1), 1}),
-       .state = state.memory,
-       .decay = steps.decay,
-       .beta = steps.rate,
-       .rule = UpdateRule::kGatedDelta});
+  Recurrence made = {
+      .q = of_length(qkv, 0, query_length()), .k = of_length(qkv, shape_.keys(), 1), .args = {}};
+  made.args = {.q = made.q,
+               .k = made.k,
+               .v = ConstView(v.raw(), v.dtype(), {B, H, T, Dv}, {v.stride(0), Dv, v.stride(1), 1}),
+               .state = memory,
+               .decay = steps.decay,
+               .beta = steps.rate,
+               .rule = UpdateRule::kGatedDelta};
+  return made;
+}
+
+Tensor DeltaRule::recurred(const Tensor& qkv, const Steps& steps, State& state) const {
+  LinearAttended made = linear_attention(recurrence(qkv, steps, state.memory).args);
   state.memory = std::move(made.state);
   return Tensor::copy_of(made.out.view().permute({0, 2, 1, 3}));
 }
@@ -305,38 +208,17 @@ void DeltaRule::of_length_backward(const Tensor& qkv, std::int64_t first, double
 
 DeltaRule::RecurredGradients DeltaRule::recurred_backward(const Tensor& qkv, const Steps& steps,
                                                           const Tensor& doutputs) const {
-  const std::int64_t B = qkv.dim(0), T = qkv.dim(1), H = shape_.heads;
-  const std::int64_t Dk = shape_.key_dim, Dv = shape_.value_dim, channels = shape_.channels();
-  const double length = 1 / std::sqrt(static_cast<double>(Dk));
-  const Tensor q = of_length(qkv, 0, length), k = of_length(qkv, shape_.keys(), 1);
-  Tensor dq = Tensor::empty(q.shape(), DType::kF32), dk = Tensor::empty(k.shape(), DType::kF32);
-  RecurredGradients into = {.qkv = Tensor::zeros(qkv.shape(), DType::kF32),
-                            .steps = {.rate = Tensor::empty(steps.rate.shape(), DType::kF32),
-                                      .decay = Tensor::empty(steps.decay.shape(), DType::kF32)}};
-  parallel_for(B * H, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t b = index / H, head = index % H;
-    const auto value_at = [&](std::int64_t t) {
-      return (b * T + t) * channels + 2 * shape_.keys() + head * Dv;
-    };
-    HeadBackward of_head(Dk, Dv);
-    of_head.run(T, [&](std::int64_t t) {
-      const std::int64_t row = index * T + t;
-      return HeadStep{.q = q.data<float>() + row * Dk,
-                      .k = k.data<float>() + row * Dk,
-                      .v = qkv.data<float>() + value_at(t),
-                      .a = std::exp(steps.decay.data<float>()[row]),
-                      .b = steps.rate.data<float>()[row],
-                      .dout = doutputs.data<float>() + ((b * T + t) * H + head) * Dv,
-                      .dq = dq.data<float>() + row * Dk,
-                      .dk = dk.data<float>() + row * Dk,
-                      .dv = into.qkv.data<float>() + value_at(t),
-                      .dlog_a = into.steps.decay.data<float>() + row,
-                      .db = into.steps.rate.data<float>() + row};
-    });
-  });
-  of_length_backward(qkv, 0, length, dq, into.qkv);
-  of_length_backward(qkv, shape_.keys(), 1, dk, into.qkv);
-  return into;
+  const std::int64_t B = qkv.dim(0), T = qkv.dim(1), channels = shape_.channels();
+  LinearAttentionGrads d = linear_attention_backward(recurrence(qkv, steps, {}).args,
+                                                     doutputs.view().permute({0, 2, 1, 3}));
+  Tensor dqkv = Tensor::zeros(qkv.shape(), DType::kF32);
+  copy_elements(
+      Tensor::copy_of(d.dv.view().permute({0, 2, 1, 3})).view().reshape({B, T, shape_.values()}),
+      View(dqkv).slice(2, 2 * shape_.keys(), channels));
+  of_length_backward(qkv, 0, query_length(), d.dq, dqkv);
+  of_length_backward(qkv, shape_.keys(), 1, d.dk, dqkv);
+  return {.qkv = std::move(dqkv),
+          .steps = {.rate = std::move(d.dbeta), .decay = std::move(d.ddecay)}};
 }
 
 Tensor DeltaRule::convolved_backward(const Tensor& qkv, const std::vector<std::int64_t>& counts,
@@ -345,16 +227,21 @@ Tensor DeltaRule::convolved_backward(const Tensor& qkv, const std::vector<std::i
   Tensor dqkv = Tensor::zeros(qkv.shape(), DType::kF32);
   float* const dkernel = gradients.of(*kernel_).data<float>();
   const float* const weights = kernel_->value.data<float>();
-  for (std::int64_t b = 0; b < qkv.dim(0); ++b)
-    for (std::int64_t t = 0; t < counts[static_cast<std::size_t>(b)]; ++t)
-      for (std::int64_t i = std::max<std::int64_t>(0, kernel - 1 - t); i < kernel; ++i) {
-        const std::int64_t from = (b * length + t - (kernel - 1) + i) * channels;
-        const float* const dsum = dsums.data<float>() + (b * length + t) * channels;
-        for (std::int64_t c = 0; c < channels; ++c) {
-          dkernel[c * kernel + i] += dsum[c] * qkv.data<float>()[from + c];
-          dqkv.data<float>()[from + c] += dsum[c] * weights[c * kernel + i];
+  // Each channel's sum has one thread, which goes through the texts in order.
+  parallel_for((channels + kChannelsOfTask - 1) / kChannelsOfTask, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * kChannelsOfTask;
+    const std::int64_t end = std::min(begin + kChannelsOfTask, channels);
+    for (std::int64_t b = 0; b < qkv.dim(0); ++b)
+      for (std::int64_t t = 0; t < counts[static_cast<std::size_t>(b)]; ++t)
+        for (std::int64_t i = std::max<std::int64_t>(0, kernel - 1 - t); i < kernel; ++i) {
+          const std::int64_t from = (b * length + t - (kernel - 1) + i) * channels;
+          const float* const dsum = dsums.data<float>() + (b * length + t) * channels;
+          for (std::int64_t c = begin; c < end; ++c) {
+            dkernel[c * kernel + i] += dsum[c] * qkv.data<float>()[from + c];
+            dqkv.data<float>()[from + c] += dsum[c] * weights[c * kernel + i];
+          }
         }
-      }
+  });
   return dqkv;
 }
 

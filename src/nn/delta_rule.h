@@ -10,6 +10,7 @@
 // W_z), and projected.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "heed/model.h"
+#include "heed/operators.h"
 #include "nn/linear.h"
 #include "ops/elementwise.h"
 
@@ -82,6 +84,12 @@ class DeltaRule {
               const std::vector<std::int64_t>& counts) const;
   // Queries or keys, which begin at channel `first`: [B, H, T, Dk], scaled to this length.
   Tensor of_length(const Tensor& qkv, std::int64_t first, double length) const;
+  double query_length() const { return 1 / std::sqrt(static_cast<double>(shape_.key_dim)); }
+  struct Recurrence {
+    Tensor q, k;               // [B, H, T, Dk]
+    LinearAttentionArgs args;  // of these and of the inputs
+  };
+  Recurrence recurrence(const Tensor& qkv, const Steps& steps, const ConstView& memory) const;
   // Outputs [B, T, H, Dv]; `state.memory` becomes that after the pass.
   Tensor recurred(const Tensor& qkv, const Steps& steps, State& state) const;
   Tensor normed(const Tensor& outputs, const Tensor& gate) const;

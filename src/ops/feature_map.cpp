@@ -49,6 +49,10 @@ double slope(FeatureKind kind, double x) {
   return 1;
 }
 
+bool changes_nothing(const FeatureMap& map) {
+  return map.kind == FeatureKind::kIdentity && map.scale == 1;
+}
+
 struct Rows {
   std::int64_t count = 0;
   std::int64_t width = 0;     // D
@@ -157,8 +161,9 @@ std::int64_t FeatureMap::features(std::int64_t width) const {
 
 Tensor map_features(const ConstView& x, const FeatureMap& map) {
   check(x, map);
-  const Computable from(x);
   const DType dtype = computing_type(x.dtype());
+  if (changes_nothing(map)) return Tensor::converted(x, dtype);
+  const Computable from(x);
   const Tensor projection = projection_like(map, dtype);
   Tensor y = Tensor::empty(features_shape(x, map), dtype);
   if (dtype == DType::kF64)
@@ -173,6 +178,7 @@ Tensor map_features_backward(const ConstView& x, const FeatureMap& map, const Co
   const DType dtype = computing_type(x.dtype());
   if (dphi.shape() != features_shape(x, map) || dphi.dtype() != dtype)
     fail("features", "dphi", to_string(dphi), to_string(dtype, features_shape(x, map)));
+  if (changes_nothing(map)) return Tensor::converted(dphi, x.dtype());
   const Computable from(x);
   const Computable cotangent(dphi);
   const Tensor projection = projection_like(map, dtype);

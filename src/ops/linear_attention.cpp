@@ -178,9 +178,8 @@ Tensor run(const Operands<T>& operands, Tensor& state) {
   const std::int64_t values = operands.v.dim(3);
   Tensor out = Tensor::empty({q.dim(0), q.dim(1), q.dim(2), values}, DTypeOf<T>::value);
   parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
-    std::vector<T> scratch(static_cast<std::size_t>(values));
     kernels::linear_attention(operands.head(place, state),
-                              out.data<T>() + operands.query_rows(place) * values, scratch.data());
+                              out.data<T>() + operands.query_rows(place) * values);
   });
   return out;
 }
@@ -227,29 +226,48 @@ LinearAttended forward(const LinearAttentionArgs& args) {
   return {rounded(std::move(out), args.q.dtype()), std::move(state)};
 }
 
-// Gradients for the features and values, [B, H or G, T, ...]; advances `state` to the last one.
+// Gradients for the features, values and gates, [B, H or G, T, ...]; advances `state` to the last
+// one.
 template <typename T>
 LinearAttentionGrads run_backward(const Operands<T>& operands, const Tensor& cotangent,
                                   Tensor& state, Tensor dstate) {
-  const DType dtype = DTypeOf<T>::value;
-  LinearAttentionGrads grads = {Tensor::empty(operands.q.shape(), dtype),
-                                Tensor::empty(operands.k.shape(), dtype),
-                                Tensor::empty(operands.v.shape(), dtype), std::move(dstate)};
+  const auto like = [](const Shape& shape) { return Tensor::empty(shape, DTypeOf<T>::value); };
+  LinearAttentionGrads grads = {.dq = like(operands.q.shape()),
+                                .dk = like(operands.k.shape()),
+                                .dv = like(operands.v.shape()),
+                                .dstate = std::move(dstate),
+                                .ddecay = {},
+                                .dbeta = {}};
+  const ConstView& decay = operands.decay.view();
+  const ConstView& beta = operands.beta.view();
+  if (decay.given()) grads.ddecay = like(decay.shape());
+  if (beta.given()) grads.dbeta = like({beta.dim(0), operands.groups, beta.dim(2)});
   parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
     const kernels::LinearAttentionHead<T> head = operands.head(place, state);
     const std::int64_t row = operands.query_rows(place);
-    const std::int64_t tokens = place * head.tokens;
-    std::vector<T> scratch(static_cast<std::size_t>(head.features));
+    const std::int64_t token = place * head.tokens;
     kernels::linear_attention_backward(
         head,
         {.dout = cotangent.data<T>() + row * head.values,
          .dstate = grads.dstate.template data<T>() + place * head.features * head.values,
          .dq = grads.dq.template data<T>() + row * head.features,
-         .dk = grads.dk.template data<T>() + tokens * head.features,
-         .dv = grads.dv.template data<T>() + tokens * head.values},
-        scratch.data());
+         .dk = grads.dk.template data<T>() + token * head.features,
+         .dv = grads.dv.template data<T>() + token * head.values,
+         .ddecay = decay.given() ? grads.ddecay.template data<T>() + token * decay.dim(3) : nullptr,
+         .dbeta = beta.given() ? grads.dbeta.template data<T>() + token : nullptr});
   });
   return grads;
+}
+
+// [B, 1, T] from [B, G, T].
+template <typename T>
+Tensor sum_over_heads(const Tensor& each) {
+  const std::int64_t heads = each.dim(1), tokens = each.dim(2);
+  Tensor sums = Tensor::zeros({each.dim(0), 1, tokens}, each.dtype());
+  for (std::int64_t row = 0; row < each.dim(0) * heads; ++row)
+    for (std::int64_t t = 0; t < tokens; ++t)
+      sums.data<T>()[row / heads * tokens + t] += each.data<T>()[row * tokens + t];
+  return sums;
 }
 
 template <typename T>
@@ -267,6 +285,11 @@ LinearAttentionGrads backward(const LinearAttentionArgs& args, const ConstView& 
   grads.dq = map_features_backward(args.q, args.features, grads.dq);
   grads.dk = map_features_backward(args.k, args.features, grads.dk);
   grads.dv = Tensor::converted(grads.dv.view().slice(3, 0, args.v.dim(3)), args.q.dtype());
+  if (args.decay.given()) grads.ddecay = rounded(std::move(grads.ddecay), args.q.dtype());
+  if (args.beta.given()) {
+    if (args.beta.dim(1) < grads.dbeta.dim(1)) grads.dbeta = sum_over_heads<T>(grads.dbeta);
+    grads.dbeta = rounded(std::move(grads.dbeta), args.q.dtype());
+  }
   return grads;
 }
 
@@ -280,9 +303,6 @@ LinearAttended linear_attention(const LinearAttentionArgs& args) {
 LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate) {
   check(args);
-  if (args.rule != UpdateRule::kSum)
-    fail("linear_attention", "rule", "not the sum rule", "the sum rule, which alone has gradients",
-         ErrorCode::kUnsupported);
   check_operand("dout", dout, args.q.dtype());
   check_shape("dout", dout, {args.q.dim(0), args.q.dim(1), args.q.dim(2), args.v.dim(3)});
   return args.q.dtype() == DType::kF64 ? backward<double>(args, dout, dstate)

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "heed/generate.h"
-#include "support/expect_error.h"
 #include "support/random_tensor.h"
 
 namespace heed {
@@ -184,16 +183,6 @@ TEST(DeltaRule, APassThatDoesNotAdvanceLeavesTheCacheAsItWas) {
   const Tensor due = layer.rule.forward(x, run);
   layer.rule.forward(other, run);
   EXPECT_TRUE(test::same_bits(layer.rule.forward(x, run), due));
-}
-
-TEST(DeltaRule, DoesNotTrainYet) {
-  const Layer layer;
-  Saved saved;
-  heed::Run run;
-  run.saved = &saved;
-  EXPECT_HEED_ERROR(layer.rule.forward(test::random_tensor({1, 2, kWidth}, 3), run),
-                    ErrorCode::kUnsupported,
-                    "delta rule: run.saved is given, expected none: this layer does not train yet");
 }
 
 }  // namespace

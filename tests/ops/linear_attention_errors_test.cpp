@@ -39,15 +39,5 @@ TEST(LinearAttentionErrors, SaysWhatDoesNotFit) {
     EXPECT_HEED_ERROR(linear_attention(wrong.args), ErrorCode::kInvalidArgument, wrong.message);
 }
 
-TEST(LinearAttentionErrors, GradientsAreOfTheSumRuleAlone) {
-  const Tensor x = Tensor::zeros({1, 2, 3, 4});
-  const Tensor beta = Tensor::zeros({1, 2, 3});
-  const LinearAttentionArgs args = {
-      .q = x, .k = x, .v = x, .beta = beta, .rule = UpdateRule::kDelta};
-  EXPECT_HEED_ERROR(linear_attention_backward(args, x), ErrorCode::kUnsupported,
-                    "linear_attention: rule is not the sum rule, expected the sum rule, which "
-                    "alone has gradients");
-}
-
 }  // namespace
 }  // namespace heed
