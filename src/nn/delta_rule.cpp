@@ -75,9 +75,14 @@ DeltaRule::State DeltaRule::state_before(const Run& run, std::int64_t batch) con
           Tensor::zeros({batch, shape_.heads, shape_.key_dim, shape_.value_dim}, DType::kF32)};
 }
 
+Tensor DeltaRule::kernel_by_token() const {
+  return Tensor::copy_of(kernel_->value.view().permute({2, 1, 0}));
+}
+
 Tensor DeltaRule::convolved(const Tensor& qkv, const std::vector<std::int64_t>& counts,
                             State& state) const {
   const std::int64_t length = qkv.dim(1), channels = shape_.channels(), before = shape_.kernel - 1;
+  const Tensor kernel = kernel_by_token();
   Tensor sums = Tensor::zeros(qkv.shape(), DType::kF32);
   parallel_for(qkv.dim(0), [&](std::int64_t b, int /*thread*/) {
     const std::int64_t count = counts[static_cast<std::size_t>(b)];
@@ -91,8 +96,8 @@ Tensor DeltaRule::convolved(const Tensor& qkv, const std::vector<std::int64_t>& 
       float* const sum = sums.data<float>() + (b * length + t) * channels;
       for (std::int64_t i = 0; i < shape_.kernel; ++i) {
         const float* const x = input(t - before + i);
-        const float* const weight = kernel_->value.data<float>() + i;
-        for (std::int64_t c = 0; c < channels; ++c) sum[c] += weight[c * shape_.kernel] * x[c];
+        const float* const weight = kernel.data<float>() + i * channels;
+        for (std::int64_t c = 0; c < channels; ++c) sum[c] += weight[c] * x[c];
       }
     }
     // In ascending order, so that a slot is read before it is overwritten.
@@ -225,8 +230,8 @@ Tensor DeltaRule::convolved_backward(const Tensor& qkv, const std::vector<std::i
                                      const Tensor& dsums, Gradients& gradients) const {
   const std::int64_t length = qkv.dim(1), channels = shape_.channels(), kernel = shape_.kernel;
   Tensor dqkv = Tensor::zeros(qkv.shape(), DType::kF32);
-  float* const dkernel = gradients.of(*kernel_).data<float>();
-  const float* const weights = kernel_->value.data<float>();
+  const Tensor weights = kernel_by_token();
+  Tensor dweights = Tensor::zeros(weights.shape(), DType::kF32);
   // Each channel's sum has one thread, which goes through the texts in order.
   parallel_for((channels + kChannelsOfTask - 1) / kChannelsOfTask, [&](std::int64_t task, int) {
     const std::int64_t begin = task * kChannelsOfTask;
@@ -236,12 +241,15 @@ Tensor DeltaRule::convolved_backward(const Tensor& qkv, const std::vector<std::i
         for (std::int64_t i = std::max<std::int64_t>(0, kernel - 1 - t); i < kernel; ++i) {
           const std::int64_t from = (b * length + t - (kernel - 1) + i) * channels;
           const float* const dsum = dsums.data<float>() + (b * length + t) * channels;
-          for (std::int64_t c = begin; c < end; ++c) {
-            dkernel[c * kernel + i] += dsum[c] * qkv.data<float>()[from + c];
-            dqkv.data<float>()[from + c] += dsum[c] * weights[c * kernel + i];
-          }
+          const float* const weight = weights.data<float>() + i * channels;
+          float* const dweight = dweights.data<float>() + i * channels;
+          const float* const x = qkv.data<float>() + from;
+          float* const dx = dqkv.data<float>() + from;
+          for (std::int64_t c = begin; c < end; ++c) dweight[c] += dsum[c] * x[c];
+          for (std::int64_t c = begin; c < end; ++c) dx[c] += dsum[c] * weight[c];
         }
   });
+  add_to(gradients.of(*kernel_), Tensor::copy_of(dweights.view().permute({2, 1, 0})));
   return dqkv;
 }
 

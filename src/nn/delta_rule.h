@@ -77,6 +77,7 @@ class DeltaRule {
     Tensor decay;  // [B, H, T, 1]: ln a
   };
   State state_before(const Run& run, std::int64_t batch) const;
+  Tensor kernel_by_token() const;  // [kernel, 1, channels]
   // q, k, v [B, T, channels] after the convolution, before the activation; `state.inputs` become
   // those after the pass.
   Tensor convolved(const Tensor& qkv, const std::vector<std::int64_t>& counts, State& state) const;
