@@ -53,7 +53,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
 set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA ${control}/none/postinst ${control}/none/postrm)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "libheed-c0 (= ${PROJECT_VERSION}), libfmt-dev (>= 9), libutf8proc-dev, pkg-config")
+  "libheed-c0 (= ${PROJECT_VERSION}), libfmt-dev (>= 9), libutf8proc-dev, libpcre2-dev, pkg-config")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS chromium)  # pictures of the page
 
 file(READ ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md NOTICES)

@@ -2,7 +2,7 @@
 # install, in place of the first package that CMake does not find.
 set(missing)
 set(needed "fmt/format.h libfmt-dev" "hwy/highway.h libhwy-dev" "nlohmann/json.hpp nlohmann-json3-dev"
-  "utf8proc.h libutf8proc-dev")
+  "utf8proc.h libutf8proc-dev" "pcre2.h libpcre2-dev")
 if(HEED_PROGRAM)
   list(APPEND needed "CLI/CLI.hpp libcli11-dev" "httplib.h libcpp-httplib-dev" "zlib.h zlib1g-dev")
 endif()

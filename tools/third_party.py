@@ -24,6 +24,7 @@ LIBRARIES = [
     ("Highway", "libhwy-dev", "Apache-2.0", "library", None),
     ("utf8proc", "libutf8proc-dev", "MIT", "library", "Expat"),
     ("Unicode's data (inside utf8proc)", "libutf8proc-dev", "Unicode-DFS-2016", "library", "Unicode"),
+    ("PCRE2", "libpcre2-dev", "BSD-3-Clause", "library", "BSD-3-clause-Cambridge with BINARY LIBRARY-LIKE PACKAGES exception"),
     ("JSON for Modern C++", "nlohmann-json3-dev", "MIT", "library and program", "Expat"),
     ("CLI11", "libcli11-dev", "BSD-3-Clause", "program", "BSD-3-clause"),
     ("cpp-httplib", "libcpp-httplib-dev", "MIT", "program", "Expat"),

@@ -96,15 +96,12 @@ namespace {
 // How often each word occurs in the text, between special tokens.
 std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_view text,
                                                                    const AddedTokens& special) {
+  const Pattern words_of = read_regex(kGpt2Words);
   std::unordered_map<std::string_view, std::int64_t> counts;
   for (const Segment& segment : special.split({.text = text})) {
     if (segment.id >= 0) continue;
     const std::string_view part = segment.piece.text;
-    for (std::size_t begin = 0; begin < part.size();) {
-      const std::size_t end = gpt2_word_end(part, begin);
-      ++counts[part.substr(begin, end - begin)];
-      begin = end;
-    }
+    for (const auto& [begin, end] : words_of(part)) ++counts[part.substr(begin, end - begin)];
   }
   std::vector<std::pair<std::string_view, std::int64_t>> words(counts.begin(), counts.end());
   std::ranges::sort(words);

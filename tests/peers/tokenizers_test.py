@@ -35,6 +35,10 @@ ADDED = [(0xCF3, 0xCF3), (0xECE, 0xECE), (0x10EFD, 0x10EFF), (0x1123F, 0x11241),
          (0x1FABF, 0x1FABF), (0x1FACE, 0x1FACF), (0x1FADA, 0x1FADB), (0x1FAE8, 0x1FAE8), (0x1FAF7, 0x1FAF8),
          (0x31350, 0x323AF)]
 GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+# What Oniguruma and PCRE2 read differently, and what both know.
+REGEXES = [r"[a-z[0-9]]+|[^a-z]", r"\p{N}{1,3}+|\D", r"ea{2}?|[^e]+|e", r"(?>\s+)(?!\S)|\S+|\s", r"\p{^L}+|\p{L}+",
+           r"[\w\s]+|[^\w\s]+", r"\w+|\W", r"x{,2}y|.|\n", r"^.|.+?|\n", r"(?<=[a-e])\w|(?<!\s)\S|\s", r"[\u0041-\u005A]|[\x{300}-\x{4FFF}]+|.|\n",
+           r"\v+|\S++|\s*?\s", r"[^\]\-a]+|[\]\-a]", r"(?i:[a-c]+|k)|.|\n", r".$|.|\n"]
 LLAMA3 = (r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
           r"""|\s*[\r\n]+|\s+(?!\S)|\s+""")
 GPT4O = (r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
@@ -177,6 +181,8 @@ def documents():
     yield "qwen2", document(model, {"type": "NFC"}, split_then_bytes(qwen2), byte_level,
                             added=[token(100256, "<|endoftext|>")]), False
     yield "gpt4o", document(model, pre_tokenizer=split_then_bytes(GPT4O), decoder=byte_level), True
+    for regex in REGEXES:
+        yield regex, document(model, pre_tokenizer=split_then_bytes(regex), decoder=byte_level), True
     yield "bert", bert, True
     cased = {**bert["normalizer"], "lowercase": False, "strip_accents": None}
     yield "bert-cased", {**bert, "normalizer": cased}, True

@@ -1,5 +1,4 @@
-// The patterns with which `Split` and `Replace` search a text: a string, one of the regular
-// expressions of published tokenizers (each written as a scanner), or another regular expression.
+// The patterns with which `Split` and `Replace` search a text: a string or a regular expression.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +11,9 @@
 
 namespace heed {
 
-// The scanners of byte-level BPE, whose borders merges may not cross.
-
-/// The end of the word that begins at `begin` < text.size(); `text` must be valid UTF-8.
-
-/// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-std::size_t gpt2_word_end(std::string_view text, std::size_t begin);
-
-/// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
-/// | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-std::size_t llama3_word_end(std::string_view text, std::size_t begin);
-
-/// The same with \p{N}: every digit separately.
-std::size_t qwen2_word_end(std::string_view text, std::size_t begin);
-
-/// A word begins where lower case changes to upper case; marks are letters, contractions belong to
-/// their word, and a slash may follow signs.
-std::size_t gpt4o_word_end(std::string_view text, std::size_t begin);
-
-/// The word patterns of GPT-4 and Llama 3, of Qwen 2, and of GPT-4o.
+/// The word patterns of GPT-2, of GPT-4 and Llama 3, of Qwen 2, and of GPT-4o.
+inline constexpr std::string_view kGpt2Words =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 inline constexpr std::string_view kGpt4Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -66,9 +49,8 @@ std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t 
 /// `tokenizers` library.
 Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena);
 
-/// A regular expression in Oniguruma's syntax: sets of characters, general categories, groups,
-/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Empty if it uses anything
-/// else, may match nothing, or repeats something that may be empty.
+/// A regular expression in Oniguruma's syntax. Empty if PCRE2 does not know it or reads it in
+/// another way, or if it may match nothing. A search that exceeds PCRE2's limits throws.
 Pattern read_regex(std::string_view regex);
 
 }  // namespace heed

@@ -11,25 +11,22 @@
 namespace heed {
 namespace {
 
-// Cuts GPT-2's words, or leaves the piece whole.
-void cut_bytes(const Piece& piece, bool cut_words, std::vector<Piece>& out) {
-  for (std::size_t begin = 0; begin < piece.text.size();) {
-    const std::size_t end = cut_words ? gpt2_word_end(piece.text, begin) : piece.text.size();
-    out.push_back(piece.slice(begin, end));
-    begin = end;
-  }
-}
-
 // `TokenizerFile::is_of_bytes` says that the model's pieces are bytes.
 PreTokenizer read_byte_level(const TokenizerFile&, const Json& component) {
   const bool add_prefix_space = component["add_prefix_space"].as_flag().value_or(true);
-  const bool cut_words = component["use_regex"].as_flag().value_or(true);
+  const Pattern words =
+      component["use_regex"].as_flag().value_or(true) ? read_regex(kGpt2Words) : Pattern();
   return [=](const Piece& piece, Arena& arena, std::vector<Piece>& out) {
-    if (!add_prefix_space || piece.text.starts_with(' ')) return cut_bytes(piece, cut_words, out);
-    Rewrite rewrite(piece, arena);
-    rewrite.put_in_front(" ");
-    rewrite.keep(0, piece.text.size());
-    cut_bytes(rewrite.finish(), cut_words, out);
+    Piece whole = piece;
+    if (add_prefix_space && !piece.text.starts_with(' ')) {
+      Rewrite rewrite(piece, arena);
+      rewrite.put_in_front(" ");
+      rewrite.keep(0, piece.text.size());
+      whole = rewrite.finish();
+    }
+    if (!words && !whole.text.empty()) out.push_back(whole);
+    if (!words) return;
+    for (const auto& [begin, end] : words(whole.text)) out.push_back(whole.slice(begin, end));
   };
 }
 

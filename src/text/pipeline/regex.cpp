@@ -1,427 +1,241 @@
+// Regular expressions by PCRE2, from the syntax of Oniguruma, in which published tokenizers are
+// written. Both read most expressions alike; those that they read differently are translated or
+// refused.
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
+#include <pcre2.h>
 
-#include <charconv>
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <tuple>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "heed/error.h"
 #include "text/pipeline/pattern.h"
-#include "text/pipeline/regex_set.h"
+#include "text/unicode/properties.h"
 #include "text/utf8.h"
 
 namespace heed {
 namespace {
 
-// A program for a backtracking machine: jumps are relative to the step.
-struct Step {
-  enum class Op : std::uint8_t {
-    kSet,        // one character of set `first`
-    kEither,     // continues at `first`, or else at `second`
-    kJump,       // to `first`
-    kAhead,      // the next `first` steps match here, consuming nothing; second 1: they do not
-    kAtomic,     // the next `first` steps match, without backtracking into them
-    kLineBegin,  // ^
-    kLineEnd,    // $
-    kMatch
-  } op = Op::kMatch;
-  std::int32_t first = 0, second = 0;
-};
-using Op = Step::Op;
+struct Unread {};  // thrown
 
-struct Program {
-  std::vector<Step> steps = {};
-  bool may_be_empty = true;
-};
-
-Program joined(Program a, const Program& b) {
-  a.steps.insert(a.steps.end(), b.steps.begin(), b.steps.end());
-  a.may_be_empty = a.may_be_empty && b.may_be_empty;
-  return a;
-}
-
-std::int32_t size_of(const Program& program) {
-  return static_cast<std::int32_t>(program.steps.size());
-}
-
-Program either(const Program& a, const Program& b) {
-  Program both{.steps = {{Op::kEither, 1, size_of(a) + 2}},
-               .may_be_empty = a.may_be_empty || b.may_be_empty};
-  both.steps.insert(both.steps.end(), a.steps.begin(), a.steps.end());
-  both.steps.push_back({Op::kJump, size_of(b) + 1});
-  both.steps.insert(both.steps.end(), b.steps.begin(), b.steps.end());
-  return both;
-}
-
-// The body between a step with its length and a last step.
-Program enclosed(Op op, std::int32_t second, Program body, bool may_be_empty) {
-  body.steps.insert(body.steps.begin(), {op, size_of(body) + 1, second});
-  body.steps.push_back({Op::kMatch});
-  body.may_be_empty = may_be_empty;
-  return body;
-}
-
-Program optional(const Program& body, bool lazy) {
-  const std::int32_t past = size_of(body) + 1;
-  Program program{.steps = {{Op::kEither, lazy ? past : 1, lazy ? 1 : past}}};
-  program = joined(std::move(program), body);
-  program.may_be_empty = true;
-  return program;
-}
-
-Program any_number(const Program& body, bool lazy) {
-  Program program = optional(body, lazy);
-  program.steps[0].first += lazy ? 1 : 0;  // the jump back is in between
-  program.steps[0].second += lazy ? 0 : 1;
-  program.steps.push_back({Op::kJump, -size_of(program)});
-  return program;
-}
-
-// Recursive descent. Throws Unread if the expression is unsupported.
-struct Unread {};
-
-class PatternReader {
+class Translation {
  public:
-  explicit PatternReader(std::string_view regex) : regex_(regex) {}
+  explicit Translation(std::string_view regex) : rest_(regex) {}
 
-  std::vector<RegexSet> sets;
-
-  Program whole() {
-    Program program = alternatives();
-    if (at_ < regex_.size() || program.may_be_empty) throw Unread();
-    program.steps.push_back({Op::kMatch});
-    return program;
+  std::string whole() {
+    while (!rest_.empty()) {
+      if (rest_[0] == '\\')
+        escaped();
+      else if (open_ > 0)
+        in_set();
+      else
+        outside_sets();
+    }
+    return std::move(to_);
   }
 
  private:
-  bool takes(std::string_view text) {
-    if (!regex_.substr(at_).starts_with(text)) return false;
-    at_ += text.size();
-    return true;
+  void put(std::string_view text, std::size_t read) {
+    to_ += text;
+    rest_.remove_prefix(read);
   }
-  bool at_end() const { return at_ >= regex_.size(); }
-  char32_t next() {
-    if (at_end()) throw Unread();
-    const Character character = character_at(regex_, at_);
-    at_ += character.bytes;
-    return character.code;
-  }
+  void copy(std::size_t bytes) { put(rest_.substr(0, bytes), std::min(bytes, rest_.size())); }
 
-  Program alternatives() {
-    if (++depth_ > kDeepest) throw Unread();
-    Program program = sequence();
-    while (takes("|")) program = either(program, sequence());
-    --depth_;
-    if (program.steps.size() > kMostSteps) throw Unread();
-    return program;
+  void outside_sets() {
+    if (rest_.starts_with('(')) return group();
+    if (rest_.starts_with('{')) return braces();
+    if (std::string_view("*+?|^$").find(rest_[0]) != std::string_view::npos) return copy(1);
+    repeatable_ = to_.size();
+    if (rest_.starts_with(')')) return group_end();
+    if (!rest_.starts_with('[')) return copy(character_at(rest_, 0).bytes);
+    ++open_;
+    copy(rest_.starts_with("[^") ? 2 : 1);
+    if (rest_.starts_with(']')) throw Unread();
   }
 
-  Program sequence() {
-    Program program;
-    while (!at_end() && regex_[at_] != '|' && regex_[at_] != ')')
-      program = joined(std::move(program), repeated(atom()));
-    return program;
+  void group_end() {
+    if (groups_.empty()) throw Unread();
+    repeatable_ = groups_.back();
+    groups_.pop_back();
+    copy(1);
   }
 
-  Program atom() {
-    if (takes("(?i:")) return in_any_case();
-    if (takes("(?:")) return closed(alternatives());
-    if (takes("(?=")) return enclosed(Op::kAhead, 0, closed(alternatives()), true);
-    if (takes("(?!")) return enclosed(Op::kAhead, 1, closed(alternatives()), true);
-    if (takes("(?>")) {
-      Program body = closed(alternatives());
-      const bool may_be_empty = body.may_be_empty;
-      return enclosed(Op::kAtomic, 0, std::move(body), may_be_empty);
-    }
-    if (takes("(?")) throw Unread();
-    if (takes("(")) return closed(alternatives());
-    if (takes("^")) return {.steps = {{Op::kLineBegin}}};
-    if (takes("$")) return {.steps = {{Op::kLineEnd}}};
-    RegexSet set;
-    if (takes("["))
-      set = bracket();
-    else
-      add_one(set);
-    return one_of(std::move(set));
+  void group() {
+    groups_.push_back(to_.size());
+    if (!rest_.starts_with("(?") && !rest_.starts_with("(*")) return copy(1);
+    for (const std::string_view begin : {"(?:", "(?i:", "(?=", "(?!", "(?>", "(?<=", "(?<!"})
+      if (rest_.starts_with(begin)) return copy(begin.size());
+    throw Unread();
   }
 
-  Program in_any_case() {
-    const bool before = std::exchange(any_case_, true);
-    Program program = closed(alternatives());
-    any_case_ = before;
-    return program;
+  // {n}, {n,}, {n,m}, {,m}. Oniguruma reads `{n,m}+` as a repetition of the repetition, and `{n}?`
+  // as an optional one.
+  void braces() {
+    const std::size_t end = rest_.find_first_not_of("0123456789,", 1);
+    if (end == std::string_view::npos || rest_[end] != '}') throw Unread();
+    const bool exact = rest_.substr(0, end).find(',') == std::string_view::npos;
+    const std::string_view next = rest_.substr(end + 1);
+    const bool again = next.starts_with('+') || (exact && next.starts_with('?'));
+    if (again) to_.insert(repeatable_, "(?:");
+    if (rest_.starts_with("{,")) put("{0", 1);
+    copy(rest_.find('}') + 1);
+    if (again) to_ += ')';
   }
 
-  Program closed(Program program) {
-    if (!takes(")")) throw Unread();
-    return program;
-  }
-
-  Program one_of(RegexSet set) {
-    if (any_case_) set.ignore_case();
-    set.close();
-    sets.push_back(std::move(set));
-    return {.steps = {{Op::kSet, static_cast<std::int32_t>(sets.size()) - 1}},
-            .may_be_empty = false};
-  }
-
-  // One character outside brackets.
-  void add_one(RegexSet& set) {
-    if (takes(".")) {
-      set.add_range('\n', '\n');
-      return set.negate();
-    }
-    if (regex_[at_] == '\\') return add_escaped(set);
-    const char32_t code = next();
-    if (std::u32string_view(U"*+?{}]").find(code) != std::u32string_view::npos) throw Unread();
-    set.add_range(code, code);
-  }
-
-  // `\s`, `\p{L}`; false for a single character, which is not consumed.
-  bool add_class(RegexSet& set) {
-    if (at_ + 1 >= regex_.size() || regex_[at_] != '\\') return false;
-    const char letter = regex_[at_ + 1];
-    if (letter == 'p' || letter == 'P') {
-      at_ += 2;
-      if (!takes("{")) throw Unread();
-      const bool inside = takes("^");
-      const std::size_t end = regex_.find('}', at_);
-      if (end == std::string_view::npos) throw Unread();
-      if (!set.add_category(regex_.substr(at_, end - at_), inside != (letter == 'P')))
-        throw Unread();
-      at_ = end + 1;
-      return true;
-    }
-    const bool negated = letter >= 'A' && letter <= 'Z';
-    if (!set.add_class(negated ? static_cast<char>(letter + 32) : letter, negated)) return false;
-    at_ += 2;
-    return true;
-  }
-
-  void add_escaped(RegexSet& set) {
-    if (add_class(set)) return;
-    const char32_t code = character();
-    set.add_range(code, code);
-  }
-
-  // One character, escaped or not.
-  char32_t character() {
-    const char32_t code = next();
-    if (code != '\\') return code;
-    const char32_t escaped = next();
-    constexpr std::pair<char32_t, char32_t> kNamed[] = {
-        {'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'f', '\f'}, {'v', '\v'}};
-    for (const auto& [name, meant] : kNamed)
-      if (name == escaped) return meant;
-    if (escaped == 'u') return hexadecimal(4);
-    if (escaped == 'x') return takes("{") ? braced() : hexadecimal(2);
-    const bool is_letter = (escaped >= 'a' && escaped <= 'z') || (escaped >= 'A' && escaped <= 'Z');
-    if (is_letter || (escaped >= '0' && escaped <= '9')) throw Unread();
-    return escaped;
-  }
-
-  char32_t hexadecimal(std::size_t digits) {
-    const std::string_view text = regex_.substr(at_, digits);
-    std::uint32_t code = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code, 16);
-    if (error != std::errc() || end != text.data() + digits || code > 0x10FFFF) throw Unread();
-    at_ += digits;
-    return code;
-  }
-
-  char32_t braced() {
-    const std::size_t end = regex_.find('}', at_);
-    if (end == std::string_view::npos || end == at_ || end - at_ > 6) throw Unread();
-    const char32_t code = hexadecimal(end - at_);
-    ++at_;
-    return code;
-  }
-
-  // After the opening bracket.
-  RegexSet bracket() {
-    RegexSet set;
-    if (++depth_ > kDeepest) throw Unread();
-    if (takes("^")) set.negate();
-    for (bool first = true; first || !takes("]"); first = false) {
-      if (at_end() || regex_.substr(at_).starts_with("[:") ||
-          regex_.substr(at_).starts_with("&&") || (first && regex_[at_] == ']'))
-        throw Unread();
-      if (takes("["))
-        set.add_set(bracket());
-      else if (!add_class(set))
-        add_characters(set);
-    }
-    --depth_;
-    return set;
-  }
-
-  void add_characters(RegexSet& set) {
-    const char32_t first = character();
-    const bool is_range =
-        regex_.substr(at_).starts_with("-") && !regex_.substr(at_).starts_with("-]") && takes("-");
-    if (is_range && (at_end() || regex_[at_] == '[')) throw Unread();
-    RegexSet ignored;
-    if (is_range && add_class(ignored)) throw Unread();
-    const char32_t last = is_range ? character() : first;
-    if (last < first) throw Unread();
-    set.add_range(first, last);
-  }
-
-  struct Counts {
-    std::int32_t least = 0;
-    std::optional<std::int32_t> most = {};
-  };
-
-  std::optional<std::int32_t> number() {
-    std::int32_t value = 0;
-    const char* begin = regex_.data() + at_;
-    const auto [end, error] = std::from_chars(begin, regex_.data() + regex_.size(), value);
-    if (end == begin) return {};
-    if (error != std::errc() || value < 0 || value > kMostRepeats) throw Unread();
-    at_ += static_cast<std::size_t>(end - begin);
-    return value;
-  }
-
-  Counts braces() {
-    const std::optional<std::int32_t> least = number();
-    std::optional<std::int32_t> most = least;
-    if (takes(",")) most = number();
-    if (!takes("}") || (!least && !most) || (most && *most < least.value_or(0))) throw Unread();
-    return {least.value_or(0), most};
-  }
-
-  // Like Oniguruma: `{n,m}+` repeats the repetition, and only `{n}?` is optional instead of lazy.
-  Program repeated(Program program) {
-    for (;;) {
-      Counts counts;
-      const bool braced_counts = takes("{");
-      if (braced_counts)
-        counts = braces();
-      else if (takes("?"))
-        counts = {0, 1};
-      else if (takes("+"))
-        counts = {1, {}};
-      else if (!takes("*"))
-        return program;
-      const bool exact = braced_counts && counts.most == counts.least;
-      const bool lazy = !exact && takes("?");
-      const bool possessive = !braced_counts && !lazy && takes("+");
-      program = times(program, counts, lazy);
-      const bool may_be_empty = program.may_be_empty;
-      if (possessive) program = enclosed(Op::kAtomic, 0, std::move(program), may_be_empty);
+  // A set within a set adds its members.
+  void in_set() {
+    if (rest_.starts_with("[:") || rest_.starts_with("[^") || rest_.starts_with("&&") ||
+        rest_.starts_with("-["))
+      throw Unread();
+    if (rest_.starts_with('[')) {
+      ++open_;
+      put("", 1);
+    } else if (rest_.starts_with(']')) {
+      --open_;
+      put(open_ == 0 ? "]" : "", 1);
+    } else {
+      copy(1);
     }
   }
 
-  static Program times(const Program& body, const Counts& counts, bool lazy) {
-    if (body.may_be_empty && !counts.most) throw Unread();  // it would never end
-    Program program;
-    for (std::int32_t i = 0; i < counts.least; ++i) program = joined(std::move(program), body);
-    if (!counts.most) return joined(std::move(program), any_number(body, lazy));
-    Program rest;
-    for (std::int32_t i = counts.least; i < *counts.most; ++i)
-      rest = optional(joined(body, rest), lazy);
-    program = joined(std::move(program), rest);
-    if (program.steps.size() > kMostSteps) throw Unread();
-    return program;
+  // \p{L}, \p{^Lu}: general categories alone.
+  void category() {
+    const std::size_t end = rest_.find('}');
+    const std::size_t begin = rest_.starts_with("\\p{^") || rest_.starts_with("\\P{^") ? 4 : 3;
+    if (end == std::string_view::npos || end < begin + 1 || end > begin + 2) throw Unread();
+    copy(end + 1);
   }
 
-  static constexpr int kDeepest = 32;
-  static constexpr std::size_t kMostSteps = 10000;
-  static constexpr std::int32_t kMostRepeats = 1000;
-  std::string_view regex_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
-  bool any_case_ = false;
+  void escaped() {
+    if (open_ == 0) repeatable_ = to_.size();
+    const char letter = rest_.size() > 1 ? rest_[1] : '0';
+    const bool is_plain = !((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                            (letter >= '0' && letter <= '9'));
+    if (is_plain || std::string_view("nrtfx").find(letter) != std::string_view::npos)
+      return copy(2);
+    if (letter == 'p' || letter == 'P') return category();
+    if (letter == 'u' && rest_.size() >= 6)
+      return put(fmt::format("\\x{{{}}}", rest_.substr(2, 4)), 6);
+    constexpr std::string_view kWords = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+    if (letter == 'w') return put(open_ > 0 ? std::string(kWords) : fmt::format("[{}]", kWords), 2);
+    if (letter == 'W' && open_ == 0) return put(fmt::format("[^{}]", kWords), 2);
+    constexpr std::pair<char, std::string_view> kSame[] = {{'s', "\\p{White_Space}"},
+                                                           {'S', "\\P{White_Space}"},
+                                                           {'d', "\\p{Nd}"},
+                                                           {'D', "\\P{Nd}"},
+                                                           {'v', "\\x0B"}};
+    for (const auto& [name, meant] : kSame)
+      if (letter == name) return put(meant, 2);
+    throw Unread();
+  }
+
+  std::string_view rest_;
+  std::string to_;
+  int open_ = 0;                     // sets
+  std::size_t repeatable_ = 0;       // where the latest set, group or character begins in `to_`
+  std::vector<std::size_t> groups_;  // where those begin that are open
 };
 
-constexpr std::size_t kNowhere = std::string_view::npos;
+using Code = std::shared_ptr<pcre2_code>;
 
-// A search in one text.
-class Search {
- public:
-  Search(const std::vector<Step>& steps, const std::vector<RegexSet>& sets, std::string_view text)
-      : steps_(steps), sets_(sets), text_(text) {}
+Code compiled(const std::string& regex) {
+  const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
+      pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  int error = 0;
+  std::size_t at = 0;
+  const auto* const text = reinterpret_cast<PCRE2_SPTR>(regex.data());
+  const Code code(pcre2_compile(text, regex.size(), PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error,
+                                &at, context.get()),
+                  &pcre2_code_free);
+  std::uint32_t may_be_empty = 1;
+  if (code == nullptr || pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty) < 0 ||
+      may_be_empty != 0)
+    throw Unread();
+  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // where the system allows it
+  return code;
+}
 
-  // The end of the match from this step and character; kNowhere if there is none.
-  std::size_t end_of(std::size_t step, std::size_t at) {
-    const std::size_t floor = open_.size();
-    for (;;) {
-      if (++done_ > kMostSteps * (text_.size() + 1000)) fail_too_long();
-      if (steps_[step].op == Op::kMatch) {
-        open_.resize(floor);
-        return at;
-      }
-      if (advance(step, at)) continue;
-      if (open_.size() == floor) return kNowhere;
-      std::tie(step, at) = open_.back();
-      open_.pop_back();
-    }
-  }
-
- private:
-  // Executes a step, which is not the last; false if it does not match.
-  bool advance(std::size_t& step, std::size_t& at) {
-    const Step& now = steps_[step];
-    const auto moved = [&](std::int32_t by) {
-      return static_cast<std::size_t>(static_cast<std::int64_t>(step) + by);
+std::vector<PatternMatch> found_by(const pcre2_code* code, std::string_view text) {
+  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
+      pcre2_match_data_create(1, nullptr), &pcre2_match_data_free);
+  const std::size_t* const found = pcre2_get_ovector_pointer(data.get());
+  std::vector<PatternMatch> all;
+  all.reserve(text.size() / 4);
+  std::size_t jit_size = 0;
+  pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &jit_size);
+  std::size_t begin = 0;
+  for (std::uint32_t options = 0;; options = PCRE2_NO_UTF_CHECK) {  // checked once
+    const auto found_with = [&](auto match, std::uint32_t more) {
+      return match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), begin,
+                   options | more, data.get(), nullptr);
     };
-    if (now.op == Op::kSet) {
-      if (at >= text_.size()) return false;
-      const Character character = character_at(text_, at);
-      if (!sets_[static_cast<std::size_t>(now.first)].has(character.code)) return false;
-      at += character.bytes;
+    int result = jit_size > 0 && options != 0 ? found_with(&pcre2_jit_match, 0)
+                                              : found_with(&pcre2_match, 0);
+    if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = found_with(&pcre2_match, PCRE2_NO_JIT);
+    if (result == PCRE2_ERROR_NOMATCH) return all;
+    if (result < 0) {
+      std::array<PCRE2_UCHAR, 128> message = {};
+      pcre2_get_error_message(result, message.data(), message.size());
+      fail("tokenizer", "a regular expression",
+           fmt::format("one that fails on this text ({})",
+                       reinterpret_cast<const char*>(message.data())),
+           "one that PCRE2 searches within its limits");
     }
-    if (now.op == Op::kEither) open_.emplace_back(moved(now.second), at);
-    if (now.op == Op::kEither || now.op == Op::kJump) {
-      step = moved(now.first);
-      return true;
-    }
-    if (now.op == Op::kLineBegin && at > 0 && text_[at - 1] != '\n') return false;
-    if (now.op == Op::kLineEnd && at < text_.size() && text_[at] != '\n') return false;
-    ++step;
-    if (now.op != Op::kAhead && now.op != Op::kAtomic) return true;
-    const std::size_t end = end_of(step, at);
-    if (now.op == Op::kAhead ? (end == kNowhere) != (now.second == 1) : end == kNowhere)
-      return false;
-    if (now.op == Op::kAtomic) at = end;
-    step += static_cast<std::size_t>(now.first);
-    return true;
+    all.push_back({found[0], found[1]});
+    begin = found[1];
   }
-
-  [[noreturn]] static void fail_too_long() {
-    fail("tokenizer", "a regular expression", "one that goes back too often in this text",
-         fmt::format("at most {} steps per byte", kMostSteps));
-  }
-
-  static constexpr std::size_t kMostSteps = 1000;
-  const std::vector<Step>& steps_;
-  const std::vector<RegexSet>& sets_;
-  std::string_view text_;
-  std::vector<std::pair<std::size_t, std::size_t>> open_;  // backtracking points
-  std::size_t done_ = 0;
-};
-
-std::vector<PatternMatch> matches(Search search, std::string_view text) {
-  std::vector<PatternMatch> found;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = search.end_of(0, begin);
-    const bool is_match = end != kNowhere && end > begin;
-    if (is_match) found.push_back({begin, end});
-    begin = is_match ? end : begin + character_at(text, begin).bytes;
-  }
-  return found;
 }
+
+// PCRE2's Unicode may be older than utf8proc's. A character that it does not know takes part as a
+// known one of the same general category and length.
+class Newer {
+ public:
+  Newer() : unassigned_(compiled("\\p{Cn}")) {}
+
+  // The text itself if PCRE2 knows all its characters, else `copy`.
+  std::string_view replaced_in(std::string_view text, std::string& copy) const {
+    if (std::ranges::all_of(text, [](char one) { return static_cast<signed char>(one) >= 0; }))
+      return text;
+    for (const auto& [begin, end] : found_by(unassigned_.get(), text)) {
+      if (copy.empty()) copy = text;
+      copy.replace(begin, end - begin, known_like(text.substr(begin, end - begin)));
+    }
+    return copy.empty() ? text : copy;
+  }
+
+ private:
+  static constexpr std::size_t kUnassigned = 0;  // Cn
+
+  // Itself, if utf8proc does not know it either.
+  std::string known_like(std::string_view text) const {
+    const std::size_t category = general_category(character_at(text, 0).code);
+    if (category == kUnassigned) return std::string(text);
+    constexpr char32_t kFirst[] = {0, 0, 0x80, 0x800, 0x10000};  // of characters of so many bytes
+    for (char32_t code = kFirst[text.size()]; code <= 0x10FFFF; ++code)
+      if (const std::string known = general_category(code) == category ? to_utf8(code) : "";
+          known.size() == text.size() && found_by(unassigned_.get(), known).empty())
+        return known;
+    return std::string(text);
+  }
+
+  Code unassigned_;
+};
 
 }  // namespace
 
 Pattern read_regex(std::string_view regex) {
   try {
-    PatternReader reader(regex);
-    const std::vector<Step> steps = reader.whole().steps;
-    return [steps, sets = std::move(reader.sets)](std::string_view text) {
-      return matches(Search(steps, sets, text), text);
+    return [code = compiled(Translation(regex).whole())](std::string_view text) {
+      static const Newer newer;
+      std::string copy;
+      return found_by(code.get(), newer.replaced_in(text, copy));
     };
   } catch (const Unread&) {
     return {};
