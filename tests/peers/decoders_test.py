@@ -38,9 +38,10 @@ EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 DELTA_RULE = {"head_dim": 16, "linear_num_value_heads": 6, "linear_num_key_heads": 3, "linear_key_head_dim": 16,
               "linear_value_head_dim": 8, "num_hidden_layers": 5}
-# The norm of a head's output enlarges the rounding of small ones: transformers' own states in f32 and f64 differ by 3e-4.
+# The norm of a head's output enlarges the rounding of small ones: transformers' own states in f32 and f64 differ by
+# 3e-4, its attention by 1.3e-5.
 DELTA_RULE_TOLERANCE = {"hidden_states": 1e-3, "last_hidden_state": 1e-4, "logits": 1e-4, "loss": 1e-4,
-                        "attentions": 1e-5}
+                        "attentions": 4e-5}
 # Rounding adds up over layers: in the last one, transformers' own attention in f32 and f64 differs by 1.3e-5.
 TOLERANCES = {"gemma4 of 12 layers": {"attentions": 4e-5}}
 
