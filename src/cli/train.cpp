@@ -171,9 +171,10 @@ TrainConfig checked_config(const Given& given, const Arguments& arguments) {
   given.require_beside({"--vocabulary"},
                        learns_pieces(config.tokenizer) || learns_pieces(config.target_tokenizer),
                        "--tokenizer byte-bpe or word-piece");
-  if (given.has("--initial-positions") && !config.start_from.empty())
-    fail({.found = "--initial-positions and --start-from both say what the run begins with",
-          .expected = "one of them"});
+  for (const char* option : {"--layers", "--heads", "--width", "--initial-positions"})
+    if (given.has(option) && !config.start_from.empty())
+      fail({.found = fmt::format("{} and --start-from both say what the run begins with", option),
+            .expected = "one of them"});
   given.require_beside({"--sample-prompt"}, config.sample_every > 0, "--sample-every");
   given.require_beside({"--evaluate-sequences"}, config.validation > 0, "--validation above 0");
   given.require_beside({"--watch-every", "--watch-port"}, given.has("--watch"), "--watch");

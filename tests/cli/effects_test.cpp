@@ -111,6 +111,8 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
   train({"--sample-prompt", "The"}, "--sample-prompt needs --sample-every");
   train({"--validation", "0", "--evaluate-sequences", "3"},
         "--evaluate-sequences needs --validation above 0");
+  train({"--layers", "3", "--start-from", "x"},
+        "--layers and --start-from both say what the run begins with, expected one of them");
   train({"--initial-positions", "sinusoidal", "--start-from", "x"},
         "--initial-positions and --start-from both say what the run begins with, expected one of "
         "them");

@@ -37,7 +37,7 @@ ADDED = [(0xCF3, 0xCF3), (0xECE, 0xECE), (0x10EFD, 0x10EFF), (0x1123F, 0x11241),
 GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 # What Oniguruma and PCRE2 read differently, and what both know.
 REGEXES = [r"[a-z[0-9]]+|[^a-z]", r"\p{N}{1,3}+|\D", r"ea{2}?|[^e]+|e", r"(?>\s+)(?!\S)|\S+|\s", r"\p{^L}+|\p{L}+",
-           r"[\w\s]+|[^\w\s]+", r"\w+|\W", r"x{,2}y|.|\n", r"^.|.+?|\n", r"(?<=[a-e])\w|(?<!\s)\S|\s", r"[\u0041-\u005A]|[\x{300}-\x{4FFF}]+|.|\n",
+           r"[\w\s]+|[^\w\s]+", r"\w+|\W", r"(?<=\w)'\w+|.|\n", r"x{,2}y|.|\n", r"^.|.+?|\n", r"(?<=[a-e])\w|(?<!\s)\S|\s", r"[\u0041-\u005A]|[\x{300}-\x{4FFF}]+|.|\n",
            r"\v+|\S++|\s*?\s", r"[^\]\-a]+|[\]\-a]", r"(?i:[a-c]+|k)|.|\n", r".$|.|\n"]
 LLAMA3 = (r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
           r"""|\s*[\r\n]+|\s+(?!\S)|\s+""")

@@ -97,12 +97,14 @@ TEST(Regex, WhatPcre2ReadsInAnotherWayIsTranslatedOrRefused) {
   EXPECT_THAT(words_of("x", "xa{2}?"), ElementsAre("x"));
   EXPECT_THAT(words_of("b]c", "[a[bc]]"), ElementsAre("b", "c"));
   EXPECT_THAT(words_of("\x0B\n", R"(\v)"), ElementsAre("\x0B"));
-  EXPECT_THAT(words_of("a\u24B6\u00BD", R"(\w+)"), ElementsAre("a\u24B6"));
+  EXPECT_THAT(words_of("a\u24B6\u00BD\u2153", R"(\w+)"), ElementsAre("a\u24B6\u00BD"));
+  EXPECT_THAT(words_of("a\u24B6\u00BD\u2153", R"([\w]+)"), ElementsAre("a\u24B6"));
   for (const char* regex :
-       {"a*",      "a|",    "[[:alpha:]]", "[a&&b]",     "[a[^b]]", "[a-[b]]", "[]a]",
-        R"(\h)",   R"(\1)", R"([\W])",     R"(\p{Han})", R"(\pL)",  R"(\p{L)", "(?m:a)",
-        "(*UTF)a", "a)",    "(a",          "[a",         "a{",      "\\"})
-    EXPECT_FALSE(read_regex(regex)) << regex;
+       {"a*",      "a|",          "[[:alpha:]]",   "[a&&b]",       "[a[^b]]", "[a-[b]]", "[]a]",
+        R"(\h)",   R"(\1)",       R"([\W])",       R"(\p{Han})",   R"(\pL)",  R"(\p{L)", "(?m:a)",
+        "(*UTF)a", "(?i:\u00DF)", "(?i:[\u00DF])", R"((?i:\xDF))", "a)",      "(a",      "[a",
+        "a{",      "\\"})
+    EXPECT_THROW(read_regex(regex), UnreadRegex) << regex;
 }
 TEST(Regex, AMatchMayBeLong) {
   const std::string text(300'000, 'a');

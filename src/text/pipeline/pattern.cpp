@@ -25,9 +25,13 @@ Pattern read_pattern(const TokenizerFile& file, const Json& value, std::string_v
   }
   const std::string* regex = value["Regex"].as_text();
   if (regex == nullptr) file.refuse(value, argument, "an object with a String or a Regex");
-  if (Pattern pattern = read_regex(*regex)) return pattern;
-  file.refuse(value["Regex"], fmt::format("{}.Regex", argument),
-              "a regular expression that docs/models.md lists", ErrorCode::kUnsupported);
+  try {
+    return read_regex(*regex);
+  } catch (const UnreadRegex& unread) {
+    file.refuse(value["Regex"], fmt::format("{}.Regex", argument),
+                fmt::format("a regular expression without {}", unread.construct),
+                ErrorCode::kUnsupported);
+  }
 }
 
 std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end) {

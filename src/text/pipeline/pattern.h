@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,8 +50,13 @@ std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t 
 /// `tokenizers` library.
 Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena);
 
-/// A regular expression in Oniguruma's syntax. Empty if PCRE2 does not know it or reads it in
-/// another way, or if it may match nothing. A search that exceeds PCRE2's limits throws.
+/// A regular expression in Oniguruma's syntax. Throws `UnreadRegex` if PCRE2 does not know it or
+/// reads it in another way, or if it may match nothing. A search that exceeds PCRE2's limits
+/// throws.
 Pattern read_regex(std::string_view regex);
+
+struct UnreadRegex {
+  std::string construct;  // that is not read
+};
 
 }  // namespace heed

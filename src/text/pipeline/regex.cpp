@@ -21,8 +21,6 @@
 namespace heed {
 namespace {
 
-struct Unread {};  // thrown
-
 class Translation {
  public:
   explicit Translation(std::string_view regex) : rest_(regex) {}
@@ -40,6 +38,10 @@ class Translation {
   }
 
  private:
+  [[noreturn]] static void refuse(std::string_view construct) {
+    throw UnreadRegex{std::string(construct)};
+  }
+
   void put(std::string_view text, std::size_t read) {
     to_ += text;
     rest_.remove_prefix(read);
@@ -52,32 +54,41 @@ class Translation {
     if (std::string_view("*+?|^$").find(rest_[0]) != std::string_view::npos) return copy(1);
     repeatable_ = to_.size();
     if (rest_.starts_with(')')) return group_end();
-    if (!rest_.starts_with('[')) return copy(character_at(rest_, 0).bytes);
+    if (!rest_.starts_with('[')) return character();
     ++open_;
     copy(rest_.starts_with("[^") ? 2 : 1);
-    if (rest_.starts_with(']')) throw Unread();
+    if (rest_.starts_with(']')) refuse("a set that begins with ]");
   }
 
+  // Oniguruma's other case of a character may be two, as of "ß".
+  void character() {
+    const Character one = character_at(rest_, 0);
+    if (one.code >= 0x80 && is_any_case()) refuse("a character that is not ASCII in (?i:...)");
+    copy(one.bytes);
+  }
+
+  bool is_any_case() const { return std::ranges::any_of(groups_, &Group::any_case); }
+
   void group_end() {
-    if (groups_.empty()) throw Unread();
-    repeatable_ = groups_.back();
+    if (groups_.empty()) refuse("a ) without its (");
+    repeatable_ = groups_.back().begin;
     groups_.pop_back();
     copy(1);
   }
 
   void group() {
-    groups_.push_back(to_.size());
+    groups_.push_back({to_.size(), rest_.starts_with("(?i:")});
     if (!rest_.starts_with("(?") && !rest_.starts_with("(*")) return copy(1);
     for (const std::string_view begin : {"(?:", "(?i:", "(?=", "(?!", "(?>", "(?<=", "(?<!"})
       if (rest_.starts_with(begin)) return copy(begin.size());
-    throw Unread();
+    refuse(rest_.substr(0, 3));
   }
 
   // {n}, {n,}, {n,m}, {,m}. Oniguruma reads `{n,m}+` as a repetition of the repetition, and `{n}?`
   // as an optional one.
   void braces() {
     const std::size_t end = rest_.find_first_not_of("0123456789,", 1);
-    if (end == std::string_view::npos || rest_[end] != '}') throw Unread();
+    if (end == std::string_view::npos || rest_[end] != '}') refuse("a { that begins no numbers");
     const bool exact = rest_.substr(0, end).find(',') == std::string_view::npos;
     const std::string_view next = rest_.substr(end + 1);
     const bool again = next.starts_with('+') || (exact && next.starts_with('?'));
@@ -89,9 +100,8 @@ class Translation {
 
   // A set within a set adds its members.
   void in_set() {
-    if (rest_.starts_with("[:") || rest_.starts_with("[^") || rest_.starts_with("&&") ||
-        rest_.starts_with("-["))
-      throw Unread();
+    for (const std::string_view begin : {"[:", "[^", "&&", "-["})
+      if (rest_.starts_with(begin)) refuse(fmt::format("{} within a set", begin));
     if (rest_.starts_with('[')) {
       ++open_;
       put("", 1);
@@ -99,7 +109,7 @@ class Translation {
       --open_;
       put(open_ == 0 ? "]" : "", 1);
     } else {
-      copy(1);
+      character();
     }
   }
 
@@ -107,7 +117,8 @@ class Translation {
   void category() {
     const std::size_t end = rest_.find('}');
     const std::size_t begin = rest_.starts_with("\\p{^") || rest_.starts_with("\\P{^") ? 4 : 3;
-    if (end == std::string_view::npos || end < begin + 1 || end > begin + 2) throw Unread();
+    if (end == std::string_view::npos || end < begin + 1 || end > begin + 2)
+      refuse(fmt::format("{} that names no general category", rest_.substr(0, 2)));
     copy(end + 1);
   }
 
@@ -116,14 +127,19 @@ class Translation {
     const char letter = rest_.size() > 1 ? rest_[1] : '0';
     const bool is_plain = !((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
                             (letter >= '0' && letter <= '9'));
+    if (is_any_case() && (letter == 'x' || letter == 'u'))
+      refuse(fmt::format("\\{} in (?i:...)", letter));
     if (is_plain || std::string_view("nrtfx").find(letter) != std::string_view::npos)
       return copy(2);
     if (letter == 'p' || letter == 'P') return category();
     if (letter == 'u' && rest_.size() >= 6)
       return put(fmt::format("\\x{{{}}}", rest_.substr(2, 4)), 6);
     constexpr std::string_view kWords = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
-    if (letter == 'w') return put(open_ > 0 ? std::string(kWords) : fmt::format("[{}]", kWords), 2);
-    if (letter == 'W' && open_ == 0) return put(fmt::format("[^{}]", kWords), 2);
+    constexpr std::string_view kMore =
+        "\\xB2\\xB3\\xB9\\xBC-\\xBE";  // \w outside sets: ² ³ ¹ ¼ ½ ¾
+    if (letter == 'w' && open_ > 0) return put(kWords, 2);
+    if (letter == 'w') return put(fmt::format("[{}{}]", kWords, kMore), 2);
+    if (letter == 'W' && open_ == 0) return put(fmt::format("[^{}{}]", kWords, kMore), 2);
     constexpr std::pair<char, std::string_view> kSame[] = {{'s', "\\p{White_Space}"},
                                                            {'S', "\\P{White_Space}"},
                                                            {'d', "\\p{Nd}"},
@@ -131,15 +147,26 @@ class Translation {
                                                            {'v', "\\x0B"}};
     for (const auto& [name, meant] : kSame)
       if (letter == name) return put(meant, 2);
-    throw Unread();
+    refuse(fmt::format("\\{}{}", letter, open_ > 0 ? " in a set" : ""));
   }
+
+  struct Group {
+    std::size_t begin = 0;  // in `to_`
+    bool any_case = false;
+  };
 
   std::string_view rest_;
   std::string to_;
-  int open_ = 0;                     // sets
-  std::size_t repeatable_ = 0;       // where the latest set, group or character begins in `to_`
-  std::vector<std::size_t> groups_;  // where those begin that are open
+  int open_ = 0;                // sets
+  std::size_t repeatable_ = 0;  // where the latest set, group or character begins in `to_`
+  std::vector<Group> groups_;   // that are open
 };
+
+std::string message_of(int error) {
+  std::array<char, 128> message = {};
+  pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
+  return message.data();
+}
 
 using Code = std::shared_ptr<pcre2_code>;
 
@@ -153,10 +180,10 @@ Code compiled(const std::string& regex) {
   const Code code(pcre2_compile(text, regex.size(), PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error,
                                 &at, context.get()),
                   &pcre2_code_free);
+  if (code == nullptr) throw UnreadRegex{fmt::format("a fault: {}", message_of(error))};
   std::uint32_t may_be_empty = 1;
-  if (code == nullptr || pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty) < 0 ||
-      may_be_empty != 0)
-    throw Unread();
+  pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
+  if (may_be_empty != 0) throw UnreadRegex{"a match of nothing"};
   pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // where the system allows it
   return code;
 }
@@ -180,11 +207,8 @@ std::vector<PatternMatch> found_by(const pcre2_code* code, std::string_view text
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = found_with(&pcre2_match, PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) return all;
     if (result < 0) {
-      std::array<PCRE2_UCHAR, 128> message = {};
-      pcre2_get_error_message(result, message.data(), message.size());
       fail("tokenizer", "a regular expression",
-           fmt::format("one that fails on this text ({})",
-                       reinterpret_cast<const char*>(message.data())),
+           fmt::format("one that fails on this text ({})", message_of(result)),
            "one that PCRE2 searches within its limits");
     }
     all.push_back({found[0], found[1]});
@@ -230,15 +254,11 @@ class Newer {
 }  // namespace
 
 Pattern read_regex(std::string_view regex) {
-  try {
-    return [code = compiled(Translation(regex).whole())](std::string_view text) {
-      static const Newer newer;
-      std::string copy;
-      return found_by(code.get(), newer.replaced_in(text, copy));
-    };
-  } catch (const Unread&) {
-    return {};
-  }
+  return [code = compiled(Translation(regex).whole())](std::string_view text) {
+    static const Newer newer;
+    std::string copy;
+    return found_by(code.get(), newer.replaced_in(text, copy));
+  };
 }
 
 }  // namespace heed
