@@ -59,7 +59,7 @@ class DeltaRule {
             const DeltaRuleShape& shape, int layer);
 
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
-  /// Of a pass without a cache.
+  /// The gradient of x, after a pass without a cache.
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
   /// Random values for what `heed::initialise` does not know, as in the published code: A in 0.01

@@ -4,7 +4,9 @@
 //
 // where a is the factor of each row of S (1 without decay) and b is beta (1 without a delta rule).
 // Loops run over the rows of S for up to four vectors of its columns, whose sums stay in registers.
-// The state of a head is read from the L1 cache: twice per token forward, eleven times backward.
+// Bound by the L1 cache: a token reads the state of a head, 16 KB at 64 x 64, up to three times
+// forward, and this and its gradient nine times backward. Plain loops with sums in double took nine
+// times as long in the backward pass (Zen 4, 64 x 64, 512 tokens).
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/linear_attention.cpp"
@@ -79,7 +81,7 @@ void read(const LinearAttentionHead<T>& p, const T* state, const T* x, T factor,
   });
 }
 
-// What a token multiplies its rows by, F numbers each.
+// The factors of one token, F numbers each.
 template <typename T>
 struct Factors {
   T *a, *ak, *bk;

@@ -240,7 +240,7 @@ class Newer {
   std::string known_like(std::string_view text) const {
     const std::size_t category = general_category(character_at(text, 0).code);
     if (category == kUnassigned) return std::string(text);
-    constexpr char32_t kFirst[] = {0, 0, 0x80, 0x800, 0x10000};  // of characters of so many bytes
+    constexpr char32_t kFirst[] = {0, 0, 0x80, 0x800, 0x10000};  // of a length in bytes
     for (char32_t code = kFirst[text.size()]; code <= 0x10FFFF; ++code)
       if (const std::string known = general_category(code) == category ? to_utf8(code) : "";
           known.size() == text.size() && found_by(unassigned_.get(), known).empty())
