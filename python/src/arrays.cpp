@@ -111,8 +111,7 @@ void check_gradient(const char* argument, nb::handle object) {
           .found = "a tensor that requires grad",
           .expected = "one that does not, since no gradient would reach it",
           .hint = "pass it detached; heed.torch.scaled_dot_product_attention gives gradients of "
-                  "attention, "
-                  "the functions that end in _backward those of others"});
+                  "attention, the functions that end in _backward those of others"});
 }
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }

@@ -14,9 +14,10 @@ Tensor types_of(const Batch& batch) {
                              : Tensor::zeros(batch.ids.shape(), DType::kI32);
 }
 
-// The layers whose keys later ones read.
-std::vector<int> lenders(const Trunk& trunk) {
+// The layers whose keys later ones read; none in a pass that has them already.
+std::vector<int> lenders(const Trunk& trunk, const Run& run) {
   std::vector<int> layers;
+  if (run.shared_keys != nullptr) return layers;
   for (const TrunkLayer& layer : trunk.layers)
     if (const auto* const attention = layer.attention.branch().get<Attention>())
       if (attention->shape().lends_keys) layers.push_back(attention->shape().layer);
@@ -59,8 +60,7 @@ Tensor Trunk::embedded(const Batch& batch, Run& run) const {
 }
 
 Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const {
-  if (const std::vector<int> lending = lenders(*this);
-      !lending.empty() && run.shared_keys == nullptr) {
+  if (const std::vector<int> lending = lenders(*this, run); !lending.empty()) {
     SharedKeys keys;
     Run own = run;
     own.shared_keys = &keys;
@@ -92,8 +92,7 @@ Tensor Trunk::forward(const Batch& batch, Run& run, const Source& source) const 
 
 void Trunk::backward(const Tensor& dstates, const Batch& batch, Run& run, Gradients& gradients,
                      const Source& source, Tensor* dsource) const {
-  if (const std::vector<int> lending = lenders(*this);
-      !lending.empty() && run.shared_keys == nullptr) {
+  if (const std::vector<int> lending = lenders(*this, run); !lending.empty()) {
     SharedKeys keys;
     for (const int layer : lending | std::views::reverse) {
       Tensor v = run.saved->take();

@@ -188,12 +188,14 @@ Code compiled(const std::string& regex) {
   return code;
 }
 
+constexpr std::size_t kExpected = 1 << 20;  // words for which room is made at once
+
 std::vector<PatternMatch> found_by(const pcre2_code* code, std::string_view text) {
   const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
       pcre2_match_data_create(1, nullptr), &pcre2_match_data_free);
   const std::size_t* const found = pcre2_get_ovector_pointer(data.get());
   std::vector<PatternMatch> all;
-  all.reserve(text.size() / 4);
+  all.reserve(std::min<std::size_t>(text.size() / 4, kExpected));
   std::size_t jit_size = 0;
   pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &jit_size);
   std::size_t begin = 0;
@@ -206,11 +208,10 @@ std::vector<PatternMatch> found_by(const pcre2_code* code, std::string_view text
                                               : found_with(&pcre2_match, 0);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = found_with(&pcre2_match, PCRE2_NO_JIT);
     if (result == PCRE2_ERROR_NOMATCH) return all;
-    if (result < 0) {
+    if (result < 0)
       fail("tokenizer", "a regular expression",
            fmt::format("one that fails on this text ({})", message_of(result)),
            "one that PCRE2 searches within its limits");
-    }
     all.push_back({found[0], found[1]});
     begin = found[1];
   }

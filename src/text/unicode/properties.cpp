@@ -27,9 +27,9 @@ utf8proc_category_t category_of(char32_t code) {
 // By category, in utf8proc's order: Cn, Lu, Ll, Lt, Lm, Lo, Mn, Mc, Me, Nd, Nl, No, Pc, Pd, Ps, Pe,
 // Pi, Pf, Po, Sm, Sc, Sk, So, Zs, Zl, Zp, Cc, Cf, Cs, Co.
 constexpr std::array<std::uint8_t, UTF8PROC_CATEGORY_CO + 1> kTraits = {0,
-                                                                        kLetter | kUpper,
+                                                                        kLetter,
                                                                         kLetter | kLower,
-                                                                        kLetter | kUpper,
+                                                                        kLetter,
                                                                         kLetter,
                                                                         kLetter,
                                                                         kMark,

@@ -13,10 +13,9 @@ enum Trait : std::uint8_t {
   kLetter = 2,        // L*
   kNumber = 4,        // N*
   kMark = 8,          // M*
-  kUpper = 16,        // Lu and Lt, together with kLetter
-  kLower = 32,        // Ll, together with kLetter
-  kPunctuation = 64,  // P*
-  kHidden = 128,      // Cc, Cf, Cs, Co: controls, format, surrogates, private use
+  kLower = 16,        // Ll, together with kLetter
+  kPunctuation = 32,  // P*
+  kHidden = 64,       // Cc, Cf, Cs, Co: controls, format, surrogates, private use
 };
 
 std::uint8_t traits_of(char32_t code);
